@@ -61,6 +61,13 @@ static enum err kept(void *context, struct why *why)
     return run_point_latest(context, why);
 }
 
+void run_show_steps(struct run *run, const struct optim_options *optim)
+{
+    run->screen.steps = optim->steps;
+    run->screen.may_end = optim_may_end(optim) ||
+                          option_real(&run->cli->options, OPT_MAX_TIME) > 0;
+}
+
 enum err run_alone(struct run *run, bool keeps, struct train_result *result,
                    struct why *why)
 {
@@ -74,7 +81,7 @@ enum err run_alone(struct run *run, bool keeps, struct train_result *result,
                             .step = see,
                             .keep_in = keeps ? keep_in : NULL,
                             .kept = kept};
-    run->screen.steps = run->setup->optim.steps;
+    run_show_steps(run, &run->setup->optim);
     run->screen.code = run->setup->code.name;
     run->screen.began_at = run->judged_at = now;
     interrupt_begin(&run->stop);

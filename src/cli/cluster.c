@@ -122,8 +122,10 @@ static enum err run_watched(struct run *run, struct train_result *result,
 static void describe(struct run *run)
 {
     const bool away = run->setup->local < run->setup->slots;
+    const struct optim_options optim =
+        setup_optim(run->setup, &run->setup->code);
 
-    run->screen.steps = setup_optim(run->setup, &run->setup->code).steps;
+    run_show_steps(run, &optim);
     run->screen.code = setup_code_name(run->setup);
     run->screen.waiting = (struct waiting){
         .wanted = run->setup->slots,

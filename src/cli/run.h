@@ -51,6 +51,9 @@ MUST_CHECK enum err run_alone(struct run *run, bool keeps,
 MUST_CHECK enum err run_cluster(struct run *run, struct train_result *result,
                                 struct why *why);
 
+/* What the screen says of the steps to make. */
+void run_show_steps(struct run *run, const struct optim_options *optim);
+
 /* Where the run's files go: --resume, --out, or a new folder's name.  Nothing
  * is made.  ERR_EXISTS if there is a run already and --resume was not given.
  * With --resume and no data, the run's own options are read. */

@@ -258,6 +258,8 @@ struct ask optim_next(const struct optim *opt);
 bool optim_converged(const struct optim *opt);
 /* Where it stands: OPTIM_GOING until optim_next says ASK_DONE. */
 enum optim_end optim_end(const struct optim *opt);
+/* May it end before its last step? */
+bool optim_may_end(const struct optim_options *options);
 struct optim_outcome optim_outcome(const struct optim *opt);
 /* Of a run that made all its steps: did it diverge (the objective is above that
  * of the start; sgd: above a thousand times that), or does |G|^2 / (4 l2), the

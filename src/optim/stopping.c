@@ -80,6 +80,12 @@ bool optim_converged(const struct optim *opt)
     return gap_reached(opt);
 }
 
+bool optim_may_end(const struct optim_options *options)
+{
+    return options->kind == OPTIM_LBFGS || options->kind == OPTIM_NEWTON ||
+           options->tol > 0 || options->gap > 0;
+}
+
 enum optim_end optim_end(const struct optim *opt)
 {
     const bool stalled = soften_on(opt) ? soften_ended(opt) : opt->stalled;

@@ -150,15 +150,28 @@ static void duration(double seconds, char *text, size_t size)
         (void)snprintf(text, size, "%.0f days", seconds / DAY_S);
 }
 
+/* ", 8 s left" at so many steps a second. */
+static void until_last(const struct screen *screen,
+                       const struct progress *progress, double rate, char *text,
+                       size_t size)
+{
+    char left[24];
+
+    duration(progress->step >= screen->steps
+                 ? 0
+                 : (double)(screen->steps - progress->step) / rate,
+             left, sizeof left);
+    (void)snprintf(text, size, ", %s left", left);
+}
+
 /* "   31 steps/s, 8 s left   valid auc 0.93", as far as it is known. */
 static void pace(struct screen *screen, const struct progress *progress,
                  time_us now, char *text, size_t size)
 {
     const char *gap = screen->extra[0] == '\0' ? "" : "   ";
-    char left[24];
+    char left[32] = "";
     double rate;
 
-    text[0] = '\0';
     /* Waiting for workers is not slow training. */
     if (screen->began_at == 0 && progress->step > 0) {
         screen->began_at = now;
@@ -171,12 +184,16 @@ static void pace(struct screen *screen, const struct progress *progress,
     }
     rate = (double)(progress->step - screen->began_step) * (double)SECOND_US /
            (double)(now - screen->began_at);
-    duration(progress->step >= screen->steps
-                 ? 0
-                 : (double)(screen->steps - progress->step) / rate,
-             left, sizeof left);
-    (void)snprintf(text, size, "   %.*f steps/s, %s left%s%s",
-                   rate < 10 ? 2 : 0, rate, left, gap, screen->extra);
+    if (!screen->may_end)
+        until_last(screen, progress, rate, left, sizeof left);
+    (void)snprintf(text, size, "   %.*f steps/s%s%s%s", rate < 10 ? 2 : 0, rate,
+                   left, gap, screen->extra);
+}
+
+/* What stands between the step and the last one. */
+static const char *so_far(const struct screen *screen)
+{
+    return screen->may_end ? " of at most " : "/";
 }
 
 static void draw_headline(struct screen *screen,
@@ -184,7 +201,8 @@ static void draw_headline(struct screen *screen,
 {
     char speed[128];
 
-    (void)fprintf(stderr, "step %u/%u   loss ", progress->step, screen->steps);
+    (void)fprintf(stderr, "step %u%s%u   loss ", progress->step, so_far(screen),
+                  screen->steps);
     if (isnan(progress->objective))
         (void)fputs("-", stderr);
     else
@@ -300,8 +318,8 @@ static void tell_step(struct screen *screen, const struct progress *progress,
         return;
     screen->told_step = progress->step;
     screen->told_at = now;
-    (void)fprintf(stderr, "step %u/%u  loss %.6f%s\n", progress->step,
-                  screen->steps, progress->objective, speed);
+    (void)fprintf(stderr, "step %u%s%u  loss %.6f%s\n", progress->step,
+                  so_far(screen), screen->steps, progress->objective, speed);
 }
 
 void screen_step(struct screen *screen, const struct progress *progress,

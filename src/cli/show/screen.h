@@ -13,7 +13,8 @@
  *
  * Elsewhere: a line every tenth of the run or every ten seconds, but not more
  * than one a second, and one for whoever dies, leaves or joins.  What is left
- * is at the present rate and to the last step; a tolerance may end it sooner.
+ * is at the present rate and to the last step; where a run may end before that,
+ * nobody knows, and nothing is said of it ("step 7 of at most 1000").
  * The cursor is never hidden and no mode is set, so that there is nothing to
  * restore however the program ends.
  */
@@ -35,7 +36,8 @@ struct screen {
     bool invite; /* Show whom to kill. */
     bool colour;
     bool utf8;
-    uint32_t steps; /* To make in all. */
+    uint32_t steps; /* To make in all, ... */
+    bool may_end;   /* ... or fewer. */
     const char *code;
     uint32_t rows; /* Lines drawn last time. */
     time_us drawn_at;

@@ -102,6 +102,26 @@ static void test_eight(void **state)
         "  w7                 ########################  working" END "\033[J");
 }
 
+/* 40 steps in ten seconds; how long a run takes that may end before its last
+ * step, nobody knows. */
+static void test_time_left(void **state)
+{
+    (void)state;
+    progress_init(&progress);
+    screen = (struct screen){.mode = SCREEN_BLOCK,
+                             .steps = 100,
+                             .began_step = 1,
+                             .began_at = SECOND_US,
+                             .drawn_at = 11 * SECOND_US};
+    committed(41, .25);
+    assert_string_equal(picture(), "step 41/100   loss 0.250000   4.00 "
+                                   "steps/s, 15 s left" END "\033[J");
+    screen.rows = 0;
+    screen.may_end = true;
+    assert_string_equal(picture(), "step 41 of at most 100   loss 0.250000   "
+                                   "4.00 steps/s" END "\033[J");
+}
+
 /* Which workers sit behind which relay. */
 static void test_relays(void **state)
 {
@@ -200,6 +220,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_eight),
+        cmocka_unit_test(test_time_left),
         cmocka_unit_test(test_relays),
         cmocka_unit_test(test_sixty_four),
         cmocka_unit_test(test_two_hundred_and_fifty_six),
