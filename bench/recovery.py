@@ -56,4 +56,5 @@ def main():
     sys.exit(late or len(hashes) > 1)
 
 
-main()
+if __name__ == "__main__":
+    main()
