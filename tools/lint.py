@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Run the static checks; one TAP line each, findings as file:line above it.
 
-    lint.py [CHECK...]
+    lint.py [CHECK...] [FILE...]
 
+With files, analyzer and tidy look at these alone, say at what a change touches.
 Slow checks remember, under build/lint/, the files that passed: a file is looked
 at again when it, a header of ours that it includes, or the settings change.
 """
@@ -167,12 +168,21 @@ def check_cppcheck():
 ANALYZER_SKIPS = ("dense_", "pack_", "softmax")
 
 
+only = set()  # Of the files that were named, if any.
+
+
+def sources():
+    """Our C files that are built, each with its flags."""
+    return [item for item in compile_flags().items()
+            if not only or item[0] in only]
+
+
 def check_analyzer():
     """gcc's own analyzer, which follows one source file at a time."""
     return for_each(lambda item: remembering("analyzer", item[0], [
         "gcc", *item[1], "-O1", "-fanalyzer", "-Werror", "-c", "-o",
         "/dev/null", str(item[0])]),
-        [item for item in compile_flags().items()
+        [item for item in sources()
          if item[0].parts[0] == "src"
          and not item[0].name.startswith(ANALYZER_SKIPS)])
 
@@ -187,7 +197,7 @@ def check_tidy():
     return for_each(lambda item: remembering("tidy", item[0], [
         "clang-tidy", "--quiet", *tidy_options(item[0]), str(item[0]), "--",
         *item[1]], settings),
-        compile_flags().items())
+        sources())
 
 
 @functools.cache
@@ -215,7 +225,8 @@ CHECKS = {
 
 
 def main():
-    names = sys.argv[1:] or list(CHECKS)
+    only.update(Path(word) for word in sys.argv[1:] if "/" in word)
+    names = [word for word in sys.argv[1:] if "/" not in word] or list(CHECKS)
     for name in names:
         if name not in CHECKS:
             sys.exit(f"lint.py: no check named {name}; "
