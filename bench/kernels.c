@@ -375,8 +375,8 @@ static void softmax_chunk(struct job *job, uint32_t first, uint32_t rows,
         return;
     }
     if (job->run == SOFTMAX_HESSVEC)
-        softmax_hessvec(isa_best(), many.classes, &in, many.w, many.w, job->g,
-                        job->scratch);
+        softmax_hessvec(isa_best(), many.classes, &in, many.w, many.w,
+                        &(struct softmax_memo){0}, job->g, job->scratch);
     else
         softmax_gradient(isa_best(), many.classes, &in, many.w, job->g, &loss,
                          job->scratch);

@@ -104,7 +104,8 @@ static void add_dense(struct golden *p)
     hasher_add_f64(&p->hasher, g, dims);
     hasher_add_f64(&p->hasher, &loss, 1);
     if (p->isa != NULL)
-        softmax_hessvec(*p->isa, p->classes, &p->in, p->w, p->v, g, scratch);
+        softmax_hessvec(*p->isa, p->classes, &p->in, p->w, p->v,
+                        &(struct softmax_memo){0}, g, scratch);
     else
         softmax_hessvec_ref(p->classes, &p->in, p->w, p->v, g);
     hasher_add_f64(&p->hasher, g, dims);

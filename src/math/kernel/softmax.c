@@ -113,6 +113,32 @@ INLINE double bf16(uint16_t half)
         _mm256_cvtepu16_epi32(_mm_loadu_si128(SSE(p))), 16)))
 #define I8(p)  _mm512_cvtepi32_pd(_mm256_cvtepi8_epi32(_mm_loadl_epi64(SSE(p))))
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
+
+/* l + (l+4). */
+INLINE TARGET __m256d fold_half(__m512d a)
+{
+    return _mm256_add_pd(_mm512_castpd512_pd256(a),
+                         _mm512_extractf64x4_pd(a, 1));
+}
+
+/* The sums of four rows, in their order. */
+INLINE TARGET __m256d fold_rows(__m512d a0, __m512d a1, __m512d a2, __m512d a3)
+{
+    const __m256d t0 = fold_half(a0), t1 = fold_half(a1);
+    const __m256d t2 = fold_half(a2), t3 = fold_half(a3);
+    /* Lanes 0 and 1 (+ 2 and 3) of rows 0 and 2, then of 1 and 3. */
+    const __m256d even = _mm256_add_pd(_mm256_permute2f128_pd(t0, t2, 0x20),
+                                       _mm256_permute2f128_pd(t0, t2, 0x31));
+    const __m256d odd = _mm256_add_pd(_mm256_permute2f128_pd(t1, t3, 0x20),
+                                      _mm256_permute2f128_pd(t1, t3, 0x31));
+
+    return _mm256_add_pd(_mm256_unpacklo_pd(even, odd),
+                         _mm256_unpackhi_pd(even, odd));
+}
+
+#define FOLD(a, c)                                                             \
+    fold_rows((__m512d)(a)[0][c][0], (__m512d)(a)[1][c][0],                    \
+              (__m512d)(a)[2][c][0], (__m512d)(a)[3][c][0])
 #include "math/kernel/softmax.inc"
 #endif
 
@@ -156,9 +182,9 @@ static double log_of(double s)
 
 /* Everything of a row but its columns. */
 struct row {
-    double *z;       /* Scores on entry; classes rounded up to 8. */
+    double *z;       /* Scores on entry, of a product probabilities; classes
+                        rounded up to 8. */
     const double *t; /* x . v; of a product only. */
-    bool hessvec;
     double y;
     double weight;
 };
@@ -229,20 +255,31 @@ static double residuals(const struct shape *shape, const struct row *row)
     return ((behind + log_of(s)) + nan_or_zero) * row->weight;
 }
 
-/* z <- s_c. */
-static void curvatures(const struct shape *shape, const struct row *row)
+/* z <- p, or NaN where a score or the class is none. */
+static void row_probabilities(const struct shape *shape, const struct row *row)
 {
     double *const z = row->z;
     const uint32_t classes = shape->classes;
     const double nan_or_zero =
         is_class(row->y, classes) ? broken(z, classes) : (double)NAN;
-    double a = 0.0;
 
     (void)to_probabilities(shape, z, largest(z, classes));
     for (uint32_t c = 0; c < classes; c++)
+        z[c] += nan_or_zero; /* p >= +0: no bit changes. */
+}
+
+/* p in z <- s_c.  What was NaN stays it; 0 is added as the definition has it,
+ * and makes -0 to +0. */
+static void curvatures(const struct shape *shape, const struct row *row)
+{
+    double *const z = row->z;
+    const uint32_t classes = shape->classes;
+    double a = 0.0;
+
+    for (uint32_t c = 0; c < classes; c++)
         a += z[c] * row->t[c];
     for (uint32_t c = 0; c < classes; c++)
-        z[c] = (z[c] * (row->t[c] - a) + nan_or_zero) * row->weight;
+        z[c] = (z[c] * (row->t[c] - a) + 0.0) * row->weight;
 }
 
 /* What x is multiplied by, in row->z; returns the loss, 0 of a product. */
@@ -252,7 +289,7 @@ static double slopes(const struct shape *shape, const struct row *row)
         memset(row->z, 0, shape->padded * sizeof *row->z);
         return 0.0;
     }
-    if (!row->hessvec)
+    if (row->t == NULL)
         return residuals(shape, row);
     curvatures(shape, row);
     return 0.0;
@@ -260,9 +297,9 @@ static double slopes(const struct shape *shape, const struct row *row)
 
 /* --- dense rows ---------------------------------------------------------- */
 
-static uint32_t round_up(uint32_t count)
+uint32_t softmax_padded(uint32_t classes)
 {
-    return (count + 7) / 8 * 8;
+    return (classes + 7) / 8 * 8;
 }
 
 static uint32_t block_rows(uint32_t stride)
@@ -278,12 +315,13 @@ size_t softmax_scratch_bytes(uint32_t stride, uint32_t classes)
 {
     const size_t rows = block_rows(stride);
 
-    return rows * (stride + 2 * (size_t)round_up(classes)) * sizeof(double);
+    return rows * (stride + 2 * (size_t)softmax_padded(classes)) *
+           sizeof(double);
 }
 
 size_t softmax_sparse_scratch_bytes(uint32_t classes)
 {
-    return 2 * (size_t)round_up(classes) * sizeof(double);
+    return 2 * (size_t)softmax_padded(classes) * sizeof(double);
 }
 
 struct block {
@@ -301,7 +339,7 @@ static struct shape shape_of(enum isa isa, uint32_t classes, uint32_t stride)
     return (struct shape){
         .ops = isa_row(variants, isa),
         .classes = classes,
-        .padded = round_up(classes),
+        .padded = softmax_padded(classes),
         .stride = stride,
     };
 }
@@ -357,9 +395,71 @@ static void add_block(const struct shape *shape, const struct dense_rows *in,
     shape->ops->g_block(&work);
 }
 
+static struct row row_of(const struct shape *shape, const struct dense_rows *in,
+                         const struct block *block, uint32_t first, uint32_t i)
+{
+    return (struct row){
+        .z = block->z + (size_t)i * shape->padded,
+        .y = in->y[first + i],
+        .weight = weight_of(in->weight, first + i),
+    };
+}
+
+/* block->z <- p of the rows from `first`. */
+static void find_probabilities(const struct shape *shape,
+                               const struct dense_rows *in, const double *w,
+                               const struct softmax_memo *memo, uint32_t first,
+                               const struct block *block)
+{
+    const size_t bytes = (size_t)block->rows * shape->padded * sizeof(double);
+    double *const kept =
+        memo->p == NULL ? NULL : memo->p + (size_t)first * shape->padded;
+
+    if (kept != NULL && memo->full) {
+        memcpy(block->z, kept, bytes);
+        return;
+    }
+    shape->ops->z_block(block->x, w, in->stride, block->z, shape->classes,
+                        shape->padded, block->rows);
+    for (uint32_t i = 0; i < block->rows; i++) {
+        const struct row row = row_of(shape, in, block, first, i);
+
+        row_probabilities(shape, &row);
+    }
+    if (kept != NULL)
+        memcpy(kept, block->z, bytes);
+}
+
+/* block->z <- what the rows from `first` are multiplied by: r, or with v s.
+ * Returns `loss` and theirs, one after the other. */
+static double find_slopes(const struct shape *shape,
+                          const struct dense_rows *in, const double *w,
+                          const double *v, const struct softmax_memo *memo,
+                          uint32_t first, const struct block *block,
+                          double loss)
+{
+    if (v == NULL)
+        shape->ops->z_block(block->x, w, in->stride, block->z, shape->classes,
+                            shape->padded, block->rows);
+    else
+        find_probabilities(shape, in, w, memo, first, block);
+    if (v != NULL)
+        shape->ops->z_block(block->x, v, in->stride, block->t, shape->classes,
+                            shape->padded, block->rows);
+    for (uint32_t i = 0; i < block->rows; i++) {
+        struct row row = row_of(shape, in, block, first, i);
+
+        if (v != NULL)
+            row.t = block->t + (size_t)i * shape->padded;
+        loss += slopes(shape, &row);
+    }
+    return loss;
+}
+
 /* Gradient, or with v the Hessian times v. */
 static double run_dense(const struct shape *shape, const struct dense_rows *in,
-                        const double *w, const double *v, double *g,
+                        const double *w, const double *v,
+                        const struct softmax_memo *memo, double *g,
                         void *scratch)
 {
     struct block block = block_in(shape, scratch);
@@ -371,23 +471,7 @@ static double run_dense(const struct shape *shape, const struct dense_rows *in,
     for (uint32_t first = 0; first < in->rows; first += block.rows) {
         block.rows = in->rows - first < most ? in->rows - first : most;
         widen(shape, in, first, &block);
-        shape->ops->z_block(block.x, w, in->stride, block.z, shape->classes,
-                            shape->padded, block.rows);
-        if (v != NULL)
-            shape->ops->z_block(block.x, v, in->stride, block.t, shape->classes,
-                                shape->padded, block.rows);
-        for (uint32_t i = 0; i < block.rows; i++) {
-            const size_t at = (size_t)i * shape->padded;
-            const struct row row = {
-                .z = block.z + at,
-                .t = block.t + at,
-                .hessvec = v != NULL,
-                .y = in->y[first + i],
-                .weight = weight_of(in->weight, first + i),
-            };
-
-            loss += slopes(shape, &row);
-        }
+        loss = find_slopes(shape, in, w, v, memo, first, &block, loss);
         add_block(shape, in, first, &block);
     }
     return loss;
@@ -399,16 +483,17 @@ void softmax_gradient(enum isa isa, uint32_t classes,
 {
     const struct shape shape = shape_of(isa, classes, in->stride);
 
-    *loss_sum = run_dense(&shape, in, w, NULL, g, scratch);
+    *loss_sum = run_dense(&shape, in, w, NULL, NULL, g, scratch);
 }
 
 void softmax_hessvec(enum isa isa, uint32_t classes,
                      const struct dense_rows *in, const double *w,
-                     const double *v, double *hv, void *scratch)
+                     const double *v, const struct softmax_memo *memo,
+                     double *hv, void *scratch)
 {
     const struct shape shape = shape_of(isa, classes, in->stride);
 
-    (void)run_dense(&shape, in, w, v, hv, scratch);
+    (void)run_dense(&shape, in, w, v, memo, hv, scratch);
 }
 
 void softmax_scores(enum isa isa, uint32_t classes, const struct dense_rows *in,
@@ -494,8 +579,7 @@ static double sparse_slopes(const struct sparse_job *job, uint32_t i)
 {
     const struct row row = {
         .z = job->z,
-        .t = job->t,
-        .hessvec = job->v != NULL,
+        .t = job->v != NULL ? job->t : NULL,
         .y = job->in->y[i],
         .weight = weight_of(job->in->weight, i),
     };
@@ -507,6 +591,8 @@ static double sparse_slopes(const struct sparse_job *job, uint32_t i)
         if (job->v != NULL)
             job->t[c] = sparse_score(job->in, i, job->v + at);
     }
+    if (job->v != NULL)
+        row_probabilities(&job->shape, &row);
     return slopes(&job->shape, &row);
 }
 

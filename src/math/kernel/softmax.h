@@ -27,6 +27,7 @@
 #ifndef MATH_SOFTMAX_H
 #define MATH_SOFTMAX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,9 +52,17 @@ size_t softmax_sparse_scratch_bytes(uint32_t classes);
 void softmax_gradient(enum isa isa, uint32_t classes,
                       const struct dense_rows *in, const double *w, double *g,
                       double *loss_sum, void *scratch);
+/* Probabilities depend on w alone, and many products share it: they are read
+ * from `memo` if it is full, else written there (p = NULL: neither). */
+struct softmax_memo {
+    double *p; /* rows * softmax_padded(classes). */
+    bool full;
+};
+uint32_t softmax_padded(uint32_t classes);
 void softmax_hessvec(enum isa isa, uint32_t classes,
                      const struct dense_rows *in, const double *w,
-                     const double *v, double *hv, void *scratch);
+                     const double *v, const struct softmax_memo *memo,
+                     double *hv, void *scratch);
 /* z_c of row i at z[i * classes + c]. */
 void softmax_scores(enum isa isa, uint32_t classes, const struct dense_rows *in,
                     const double *w, double *z, void *scratch);

@@ -56,7 +56,7 @@ bool problem_quantises(const struct problem *problem)
 enum err problem_round_init(struct problem_round *round,
                             const struct problem *problem)
 {
-    *round = (struct problem_round){{0}};
+    *round = (struct problem_round){0};
     if (!problem_quantises(problem))
         return ERR_OK;
     return sparse_round_init(&round->sparse, problem->data->cols);
@@ -64,6 +64,7 @@ enum err problem_round_init(struct problem_round *round,
 
 void problem_round_close(struct problem_round *round)
 {
+    memo_close(&round->memo);
     sparse_round_close(&round->sparse);
 }
 
@@ -71,6 +72,9 @@ enum err problem_round_prepare(struct problem_round *round,
                                const struct problem *problem,
                                const struct evaluation *what)
 {
+    if (problem->model->classes && what->kind == EVALUATE_HESSVEC &&
+        !dataset_is_sparse(problem->data))
+        memo_prepare(&round->memo, problem->data, problem->outputs, what->w);
     if (!problem_quantises(problem))
         return ERR_OK;
     return sparse_round_prepare(&round->sparse, what, problem->data->cols);
@@ -168,7 +172,21 @@ static enum err add_dense(const struct problem *problem,
     return tally_add_chunk(tally, chunk, sums, loss, exponent);
 }
 
+static void softmax_product(const struct problem *problem,
+                            const struct memo *memo,
+                            const struct evaluation *what, uint32_t chunk,
+                            double *sums, void *scratch)
+{
+    const struct dense_rows rows = dataset_chunk(problem->data, chunk);
+    const struct softmax_memo kept = memo_chunk(memo, chunk);
+
+    softmax_hessvec(problem->isa, problem->outputs, &rows, what->w, what->v,
+                    &kept, sums, scratch);
+    memo_fill(memo, chunk);
+}
+
 static enum err add_softmax(const struct problem *problem,
+                            const struct memo *memo,
                             const struct evaluation *what, uint32_t chunk,
                             const int16_t *exponent, void *scratch,
                             struct tally *tally)
@@ -184,12 +202,12 @@ static enum err add_softmax(const struct problem *problem,
         softmax_gradient(problem->isa, problem->outputs, &rows, what->w, sums,
                          &loss, rest);
     else
-        softmax_hessvec(problem->isa, problem->outputs, &rows, what->w, what->v,
-                        sums, rest);
+        softmax_product(problem, memo, what, chunk, sums, rest);
     return tally_add_chunk(tally, chunk, sums, loss, exponent);
 }
 
 static enum err add_classes(const struct problem *problem,
+                            const struct memo *memo,
                             const struct evaluation *what, uint32_t chunk,
                             const int16_t *exponent, void *scratch,
                             struct tally *tally)
@@ -197,7 +215,8 @@ static enum err add_classes(const struct problem *problem,
     struct sparse_rows rows;
 
     if (!dataset_is_sparse(problem->data))
-        return add_softmax(problem, what, chunk, exponent, scratch, tally);
+        return add_softmax(problem, memo, what, chunk, exponent, scratch,
+                           tally);
     rows = dataset_sparse_chunk(problem->data, chunk);
     return softmax_add_sparse(problem->outputs, problem->data->stride, &rows,
                               what, exponent, chunk, tally, scratch);
@@ -219,7 +238,8 @@ enum err problem_add(const struct problem *problem,
                                 : (char *)scratch + sums_bytes(problem),
                             tally);
     if (problem->model->classes)
-        return add_classes(problem, what, chunk, exponent, scratch, tally);
+        return add_classes(problem, &round->memo, what, chunk, exponent,
+                           scratch, tally);
     if (!dataset_is_sparse(problem->data))
         return add_dense(&at, what, chunk, exponent, scratch, tally);
     rows = dataset_sparse_chunk(problem->data, chunk);

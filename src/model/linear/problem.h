@@ -22,6 +22,7 @@
 #include "math/exact/tally.h"
 #include "math/kernel/kernel.h"
 #include "math/kernel/sparse.h"
+#include "model/linear/memo.h"
 
 enum model_kind {
     MODEL_LINEAR,
@@ -86,6 +87,7 @@ bool problem_quantises(const struct problem *problem);
  * memory is safe to close. */
 struct problem_round {
     struct sparse_round sparse;
+    struct memo memo;
 };
 
 MUST_CHECK enum err problem_round_init(struct problem_round *round,

@@ -113,6 +113,28 @@ static const void *stored(const struct example *e, enum dense_storage storage)
 
 static double scratch[65536] __attribute__((aligned(64)));
 
+/* Without a memo, with an empty one and with a full one, which asks for no
+ * weights. */
+static void assert_products(const struct example *e,
+                            const struct dense_rows *in, enum isa isa,
+                            const double *ref)
+{
+    const uint32_t dims = e->classes * in->stride;
+    struct softmax_memo memo = {0};
+    double g[DIMS_MAX];
+
+    softmax_hessvec(isa, e->classes, in, e->w, e->v, &memo, g, scratch);
+    assert_true(same_bits(g, ref, dims));
+    memo.p = test_calloc((size_t)in->rows * softmax_padded(e->classes),
+                         sizeof *memo.p);
+    softmax_hessvec(isa, e->classes, in, e->w, e->v, &memo, g, scratch);
+    assert_true(same_bits(g, ref, dims));
+    memo.full = true;
+    softmax_hessvec(isa, e->classes, in, NULL, e->v, &memo, g, scratch);
+    assert_true(same_bits(g, ref, dims));
+    test_free(memo.p);
+}
+
 static void assert_bits(const struct example *e, enum dense_storage storage,
                         enum isa isa)
 {
@@ -131,8 +153,7 @@ static void assert_bits(const struct example *e, enum dense_storage storage,
     softmax_gradient_ref(e->classes, &in, e->w, ref, &ref_loss);
     assert_true(same_bits(g, ref, dims));
     softmax_hessvec_ref(e->classes, &e->in, e->w, e->v, ref);
-    softmax_hessvec(isa, e->classes, &in, e->w, e->v, g, scratch);
-    assert_true(same_bits(g, ref, dims));
+    assert_products(e, &in, isa, ref);
 }
 
 static void test_variants_agree(void **state)

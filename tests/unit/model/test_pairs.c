@@ -95,7 +95,7 @@ static void assert_same_tally(struct fixture *f)
 {
     const uint32_t chunks = dataset_chunks(&f->data);
     const uint32_t batch = problem_batch(&f->problem, EVALUATE_HESSIAN);
-    const struct problem_round none = {{0}};
+    const struct problem_round none = {0};
     struct digest one, many;
 
     assert_int_equal(batch, PAIRS_ROWS / f->data.chunk_rows);

@@ -316,7 +316,7 @@ static void assert_wide_hessvec(uint32_t rows, uint32_t cols)
     double *hv = mem_new(cols + 8, sizeof *hv);
     int16_t *exponent = mem_new(cols + 9, sizeof *exponent);
     const struct evaluation what = {.kind = EVALUATE_HESSVEC, .w = w, .v = v};
-    const struct problem_round round = {{0}};
+    const struct problem_round round = {0};
     struct digest got, wanted;
     struct problem problem = {.model = model_ops(MODEL_LOGISTIC),
                               .isa = isa_best()};
