@@ -142,10 +142,72 @@ def rows_of(x, labels=None, weights=None):
         return Rows("csr", csr_parts(x), labels, weights)
     if hasattr(x, "__arrow_c_stream__") and labels is None and not isinstance(x, np.ndarray):
         return Rows("arrow", x, labels, weights)
-    array = np.asanyarray(x)
+    array = numbers_of(x)
     if array.ndim != 2:
         raise ValueError(f"rows must be two-dimensional, not {array.ndim}-dimensional")
     return Rows("dense", Array.of(array), labels, weights).name(names_of(x))
+
+
+# --- what is no number --------------------------------------------------------
+
+ADVICE = {
+    "missing": "fill what is missing (fillna) or leave those rows out (dropna)",
+    "time": "make numbers of times (.astype('int64'), .dt.year, ...) or drop them",
+    "word": "encode words as numbers (pandas.get_dummies), or let muster.fit read a file or an "
+            "Arrow table, which does so",
+    "other": "numbers are wanted"}
+
+
+def is_missing(value):
+    """None, pandas' NA and NaT, NaN."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or (
+        isinstance(value, float) and value != value)
+
+
+def kind_of(value):
+    if is_missing(value):
+        return "missing"
+    if hasattr(value, "isoformat") or hasattr(value, "total_seconds") or \
+            getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M"):
+        return "time"
+    return "word" if isinstance(value, (str, bytes)) else "other"
+
+
+def no_number(values):
+    """The first of them that float cannot take, in a list; or an empty one."""
+    for value in values:
+        try:
+            if kind_of(value) == "time":
+                return [value]
+            float(value)
+        except (TypeError, ValueError):
+            return [value]
+    return []
+
+
+def why_no_numbers(x):
+    """Which column of rows, or of an array, holds what, and what to do."""
+    import numpy as np
+    columns = getattr(x, "columns", None)
+    names = range(np.shape(x)[1]) if columns is None else columns
+    for j, name in enumerate(names):
+        for value in no_number(x.iloc[:, j] if columns is not None else np.asarray(x)[:, j]):
+            return f"column {name!r} holds {value!r}: {ADVICE[kind_of(value)]}"
+    return ADVICE["other"]
+
+
+def numbers_of(x):
+    """An array of real or complex numbers, of any shape; TypeError or ValueError
+    that names the column."""
+    import numpy as np
+    array = np.asanyarray(x)
+    try:
+        if array.dtype.kind in "mM":
+            raise TypeError(f"numbers are wanted, not {array.dtype}")
+        return array.astype(np.float64) if array.dtype.kind in "OUS" else array
+    except (TypeError, ValueError) as error:
+        more = f"; {why_no_numbers(x)}" if array.ndim == 2 else ""
+        raise type(error)(f"{error}{more}") from None
 
 
 # --- names --------------------------------------------------------------------

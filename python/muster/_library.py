@@ -47,7 +47,11 @@ def structure(name, fields):
 
 
 def sized(self, **values):
+    """ValueError of a whole number that its field cannot hold: ctypes cuts it."""
     C.Structure.__init__(self, C.sizeof(self), **values)
+    for name, value in values.items():
+        if isinstance(value, int) and (getattr(self, name) or 0) != value:
+            raise ValueError(f"{name} {value}: that is out of range")
 
 
 Progress = structure("Progress", "q step,q evaluations,d objective,d gradient_norm,p weights")
@@ -156,7 +160,14 @@ class Handle:
     """Something of the library's that is given back once."""
 
     def __init__(self, free):
-        self.pointer, self.free = C.c_void_p(), free
+        self.kept_pointer, self.free = C.c_void_p(), free
+
+    @property
+    def pointer(self):
+        """What C is given: never NULL because somebody has closed it."""
+        if self.kept_pointer is None:
+            raise ValueError("it has been closed")
+        return self.kept_pointer
 
     def __enter__(self):
         return self
@@ -165,7 +176,7 @@ class Handle:
         self.close()
 
     def close(self):
-        pointer, self.pointer = self.pointer, None
+        pointer, self.kept_pointer = self.kept_pointer, None
         if pointer:
             self.free(pointer)
 
@@ -205,9 +216,10 @@ class Recipe(Handle):
             raise error_of(status, why)
 
     def listen(self, watch, log):
-        """Python functions watch(step, objective) -> stop? and log(sentence)."""
+        """Python functions watch(step, objective) -> stop (0 or 1) and
+        log(sentence), which raise nothing: ctypes would only print it."""
         def on_step(_, progress):
-            return 1 if watch(progress[0].step, progress[0].objective) else 0
+            return watch(progress[0].step, progress[0].objective)
 
         def on_log(_, sentence):
             log(sentence.decode(errors="replace"))

@@ -121,14 +121,15 @@ class Hooks:
         return result[0] if result else True
 
     def guarded(self, function, *arguments):
+        """Whether it said stop; that, too, may raise, of an array."""
         try:
-            return function(*arguments)
+            return bool(function(*arguments))
         except BaseException as error:
             self.raised = self.raised or error
             return True
 
     def on_step(self, step, objective):
-        return self.raised is not None or bool(self.run(self.watch, step, objective))
+        return int(self.raised is not None or self.run(self.watch, step, objective))
 
     def on_log(self, sentence):
         self.run(self.log, sentence)
@@ -158,6 +159,10 @@ def fit_direct(choices, rows, watch, log):
     return fit_here(choices, rows, watch, log, lambda work, *_: work())
 
 
+TRAINED = ("steps", "evaluations", "objective", "gradient_norm", "seconds", "converged", "signal",
+           "hash", "ended")  # Of muster_info: what a model's text does not hold.
+
+
 def info_of(model):
     info = _library.Info()
     call(lib.muster_about, model.pointer, C.byref(info))
@@ -175,6 +180,8 @@ def write_model(model):
 
 
 def read_model(text):
+    if not isinstance(text, bytes):
+        raise ValueError(f"the text of a model is bytes, not {type(text).__name__}")
     model = _library.Handle(lib.muster_free)
     call(lib.muster_read, C.cast(C.c_char_p(text), C.c_void_p), len(text),
          C.byref(model.pointer))

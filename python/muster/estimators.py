@@ -38,13 +38,11 @@ def dense_of(x, name):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", getattr(np, "ComplexWarning", Warning))
-            array = np.asarray(x)
+            array = np.asarray(_data.numbers_of(x))
     except TypeError as error:
         raise TypeError(f"{name} takes numbers: {error}") from None
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported\n{x}\n")
-    if array.dtype.kind in "OUS":
-        array = array.astype(np.float64)
     if array.ndim != 2:
         raise ValueError(f"Expected 2D array, got {array.ndim}D array instead.  Reshape your "
                          "data either using array.reshape(-1, 1) if your data has a single "
@@ -95,8 +93,8 @@ def check_targets(y, rows, name):
     if len(y) != rows:
         raise ValueError("Found input variables with inconsistent numbers of samples: "
                          f"{[rows, len(y)]}")
-    if y.dtype.kind == "O" and any(isinstance(v, float) and v != v for v in y):
-        raise ValueError("Input y contains NaN.")
+    if y.dtype.kind == "O" and any(map(_data.is_missing, y)):
+        raise ValueError("Input y contains NaN: rows without a label; leave them out")
     if y.dtype.kind == "f":
         check_numbers(y, "Input y")
     return y
@@ -113,7 +111,12 @@ def classes_of(y):
             seen = np.bincount(shifted) > 0
             classes = np.flatnonzero(seen).astype(np.uint64) + base
             return classes.astype(y.dtype), (np.cumsum(seen) - 1)[shifted]
-    return np.unique(y, return_inverse=True)
+    try:
+        return np.unique(y, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in y})
+        raise TypeError(f"labels are of several types: {', '.join(kinds)}; make them one, for "
+                        "example by .astype(str)") from None
 
 
 def check_weights(weight, rows):
@@ -554,6 +557,8 @@ class Ridge(Linear):
 
     def _learn(self, X, y, sample_weight):
         x, y, weight = self._check_fit(X, y, sample_weight)
+        if y.dtype.kind in "mM":
+            raise TypeError(f"y holds {y.dtype}: {_data.ADVICE['time']}")
         if y.dtype.kind not in "fiub":
             y = y.astype(np.float64)
         if not self.alpha >= 0:

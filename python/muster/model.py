@@ -1,6 +1,8 @@
 """muster.fit: rows and a recipe in, a Model out."""
 
 import ctypes as C
+import operator
+import pickle
 
 import numpy as np
 
@@ -15,8 +17,10 @@ class Model:
     them; predict, scores, probabilities, save.  Can be pickled."""
 
     def __init__(self, handle, info=None):
-        self.handle = handle
-        self.info = info or _run.info_of(handle)
+        """`info`: of the training, if the handle was read from a text.  Sizes are
+        always the handle's own: they say how far C's arrays go."""
+        self.handle, self.info = handle, _run.info_of(handle)
+        self.info.update({key: info[key] for key in _run.TRAINED if info})
 
     def __getattr__(self, name):
         if name in ("handle", "info") or name not in self.info:
@@ -31,7 +35,19 @@ class Model:
         return _run.write_model(self.handle), self.info
 
     def __setstate__(self, state):
-        self.__init__(_run.read_model(state[0]), state[1])
+        try:
+            text, info = state
+            handle = _run.read_model(text)
+            own = _run.info_of(handle)
+            if any(type(info[key]) is not type(own[key]) for key in _run.TRAINED):
+                raise ValueError("a number or a word is missing")
+        except (KeyError, TypeError, ValueError, _library.Error) as error:
+            raise pickle.UnpicklingError(f"this is no pickle of a Model: {error}") from None
+        self.__init__(handle, info)
+
+    def close(self):
+        """Give its memory back; nothing can be asked of it any more."""
+        self.handle.close()
 
     @property
     def weights(self):
@@ -219,6 +235,9 @@ def fit(x, labels=None, weights=None, *, watch=None, log=None, **recipe):
 def cross_validate(x, labels=None, weights=None, *, folds=5, **recipe):
     """Scores of models that have not seen the rows they are judged on: a dict of
     all rows together, and a list of one for each part."""
+    folds = operator.index(folds)
+    if not 2 <= folds < 1 << 32:
+        raise ValueError(f"folds {folds}: expected 2 or more, at most one for each row")
     scores = (_library.Score * (folds + 1))()
     for score in scores:
         score.size = C.sizeof(score)

@@ -27,7 +27,7 @@ class Guard:
     def wrap(self, function):
         def run(*arguments):
             try:
-                return function(*arguments) or 0
+                return 1 if function(*arguments) else 0
             except BaseException as error:  # ctypes would take it for success.
                 self.keep(error)
                 return 1

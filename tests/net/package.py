@@ -313,6 +313,89 @@ print(refused(TypeError, muster.LogisticRegression, penalty="l1"),
       refused(ValueError, muster.LogisticRegression().fit, np.full((9, 2), np.nan), [0, 1, 1] * 3),
       refused(ValueError, muster.Ridge().set_params, beta=1))
 """,
+    "damaged pickles, closed models, numbers out of range: exceptions": """
+model = muster.fit(X, Y)
+text, info = model.__getstate__()
+def refused(kind, f, *args, **more):
+    try:
+        f(*args, **more)
+    except kind:
+        return True
+class Fake:
+    def __init__(self, state):
+        self.state = state
+    def __reduce__(self):
+        return muster.Model.__new__, (muster.Model,), self.state
+def read(*state):
+    return pickle.loads(pickle.dumps(Fake(state)))
+lies = read(text, dict(info, dims=1 << 40, classes=1 << 30, outputs=99, features=7, kind="svm"))
+print((lies.weights == model.weights).all(), lies.classes_.tolist() == [0, 1],
+      (lies.predict(X) == model.predict(X)).all(), lies.steps == model.steps)
+short = {k: v for k, v in info.items() if k != "steps"}
+for state in ((text[:99], info), (text, short), (text, dict(info, steps="x")), (text, None), (None, info),
+              (text,), (b"", info), (text, dict(info, hash=3)), (7, info)):
+    print(refused(pickle.UnpicklingError, read, *state))
+model.close()
+print(refused(ValueError, lambda: model.weights), refused(ValueError, lambda: model.classes_),
+      refused(ValueError, model.predict, X), refused(ValueError, lambda: model.columns),
+      refused(ValueError, model.save, "x.model"), refused(ValueError, pickle.dumps, model))
+none = lambda *_: None
+print(refused(ValueError, muster.train, none, dims=2**32 + 1, chunks=1, rows=1),
+      refused(ValueError, muster.train, none, dims=1, chunks=2**32 + 1, rows=1, n=1),
+      refused(ValueError, muster.Group, least=2**32 + 1),
+      refused(ValueError, muster.cross_validate, X, Y, folds=2**32 + 5),
+      refused(ValueError, muster.fit, np.empty((0, 3)), np.empty(0), n=2))
+""",
+    "whatever a function returns, nothing is printed": """
+import io, contextlib
+told = []
+sys.unraisablehook = lambda what: told.append(what)
+def refused(kind, f, *args, **more):
+    try:
+        f(*args, **more)
+    except kind:
+        return True
+def bowl(result):
+    def gradient(_, w, chunk, g, loss):
+        g[0], loss[0] = w[0] - chunk, (w[0] - chunk) ** 2 / 2
+        return result
+    return gradient
+job = dict(dims=1, chunks=2, rows=2)
+for n in None, 1:
+    print(refused(ValueError, muster.fit, X, Y, n=n, watch=lambda *_: np.ones(3)),
+          refused(muster.Stopped, muster.fit, X, Y, n=n, watch=lambda *_: "yes", optim="gd",
+                  steps=100000000),
+          muster.fit(X, Y, n=n, watch=lambda *_: "").steps > 0,
+          refused(muster.Stopped, muster.train, bowl("yes"), n=n, **job),
+          refused(ValueError, muster.train, bowl(np.ones(3)), n=n, **job),
+          muster.train(bowl(np.zeros(1)), n=n, **job).converged)
+print(muster.fit(X, Y, log=lambda *_: np.ones(3)).steps > 0,
+      refused(ValueError, muster.LogisticRegression(callback=lambda *_: np.ones(3)).fit, X, Y),
+      not told)
+""",
+    "what is no number is named with its column (pandas)": """
+import pandas as pd
+def said(x, y=(0, 1, 0, 1), kind=muster.LogisticRegression):
+    words = []
+    for f in kind().fit, muster.fit:
+        try:
+            f(x, y)
+        except (TypeError, ValueError) as error:
+            words.append(str(error))
+    return words
+frame = pd.DataFrame({"a": [1, 2, 3, 4], "b": pd.array([1, None, 2, 3], dtype="Int64"),
+                      "when": pd.to_datetime(["2020-01-01"] * 4), "word": list("abcd")})
+for columns, name, advice in (["a", "b"], "b", "fillna"), (["a", "when"], "when", "dt.year"), (
+        ["when"], "when", "dt.year"), (["a", "word"], "word", "get_dummies"):
+    for text in said(frame[columns]):
+        print(f"column {name!r}" in text, advice in text)
+print(all("column 1" in text for text in said(np.array([[1, 'x']] * 4))))
+print(muster.LogisticRegression().fit(frame[["b"]].fillna(0), [0, 1, 0, 1]).n_iter_ > 0)
+for y in pd.array([0, None, 1, 1], dtype="Int64"), np.array([0, None, 1, 1], dtype=object):
+    print("leave them out" in said(frame[["a"]], y)[0])
+print("several types" in said(frame[["a"]], np.array([0, "a", 1, 1], dtype=object))[0],
+      "y holds" in said(frame[["a"]], frame.when, muster.Ridge)[0])
+""",
     "a recipe cannot contradict the parameters, and predictions are the model's": """
 def refused(word, **recipe):
     try:
