@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/nearest.h"
+#include "code/preset.h"
 #include "os/file/file.h"
 
 #define NAME_MAX_BYTES 48u
@@ -79,16 +80,6 @@ static const struct foreign {
     {"proba", OPT_PROBABILITY},
     {"epochs", OPT_STEPS},
     {"passes", OPT_STEPS},
-    {"collect", OPT_CODE},
-    {"stop", OPT_CODE},
-    {"estimate", OPT_CODE},
-    {"decode", OPT_CODE},
-    {"parts", OPT_CODE},
-    {"pieces", OPT_CODE},
-    {"replicas", OPT_CODE},
-    {"local", OPT_CODE},
-    {"staleness", OPT_CODE},
-    {"speeds", OPT_CODE},
 };
 
 static enum err suggest(const char *typed, int id, struct why *why)
@@ -99,11 +90,44 @@ static enum err suggest(const char *typed, int id, struct why *why)
         return why_set(why, ERR_UNKNOWN,
                        "no option %s%.*s; %s is named without a flag, see "
                        "--help",
-                       typed[1] == '\0' ? "-" : "--", (int)NAME_MAX_BYTES,
-                       typed, row->value);
+                       option_dashes(typed), (int)NAME_MAX_BYTES, typed,
+                       row->value);
     return why_set(why, ERR_UNKNOWN, "no option %s%.*s; did you mean %s%s?",
-                   typed[1] == '\0' ? "-" : "--", (int)NAME_MAX_BYTES, typed,
-                   row->name[1] == '\0' ? "-" : "--", row->name);
+                   option_dashes(typed), (int)NAME_MAX_BYTES, typed,
+                   option_dashes(row->name), row->name);
+}
+
+static bool reads_file(const struct preset *preset)
+{
+    return (preset_traits(preset->name) & TRAIT(MATRIX)) != 0;
+}
+
+/* A setting of codes, or a code: neither is a flag of its own. */
+static enum err suggest_code(const char *typed, struct why *why)
+{
+    uint32_t count;
+    const struct preset *list = preset_list(&count);
+    int key = 0;
+
+    while (key < PRESET_KEYS &&
+           nearest_distance(typed, preset_key_name((enum preset_key)key)) != 0)
+        key++;
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(typed, list[i].name) == 0)
+            return why_set(why, ERR_UNKNOWN,
+                           "no option --%s; it is a code: --code %s, and "
+                           "`muster codes %s` has its settings",
+                           typed, typed, typed);
+        if (key < PRESET_KEYS && (list[i].keys >> key & 1) != 0)
+            return why_set(why, ERR_UNKNOWN,
+                           "no option %s%s; it is a setting of a code, as in "
+                           "--code %s%s:%s=VALUE (%s)",
+                           option_dashes(typed), typed, list[i].name,
+                           reads_file(&list[i]) ? ":FILE" : "",
+                           preset_key_name((enum preset_key)key),
+                           preset_key_help((enum preset_key)key));
+    }
+    return ERR_OK;
 }
 
 static enum err unknown(const struct options *options, const char *typed,
@@ -121,6 +145,9 @@ static enum err unknown(const struct options *options, const char *typed,
         if (option_takes(options, foreign[i].id) &&
             nearest_distance(typed, foreign[i].name) == 0)
             return suggest(typed, foreign[i].id, why);
+    if (option_takes(options, OPT_CODE) &&
+        suggest_code(typed, why) == ERR_UNKNOWN)
+        return ERR_UNKNOWN;
     for (int i = 0; i < OPTIONS; i++) {
         const int id = option_uses()[i].id;
         const size_t far = nearest_distance(typed, option_row(id)->name);
@@ -134,7 +161,7 @@ static enum err unknown(const struct options *options, const char *typed,
     if (best < OPTIONS)
         return suggest(typed, best, why);
     return why_set(why, ERR_UNKNOWN, "no option %s%.*s; --help lists them",
-                   typed[1] == '\0' ? "-" : "--", (int)NAME_MAX_BYTES, typed);
+                   option_dashes(typed), (int)NAME_MAX_BYTES, typed);
 }
 
 static struct setting *setting_of(struct options *options, int id)
@@ -211,8 +238,9 @@ static enum err take_flag(struct options *options, const char *word,
     }
     if (value == NULL) {
         if (next == NULL || is_flag(next))
-            return why_set(why, ERR_RANGE, "--%s: a value is missing: %s",
-                           option_row(id)->name, option_row(id)->value);
+            return why_set(why, ERR_RANGE, "%s%.*s: a value is missing: %s",
+                           length == 1 ? "-" : "--", (int)length, word,
+                           option_row(id)->value);
         value = next;
         *took = true;
     }

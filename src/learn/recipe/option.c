@@ -59,6 +59,11 @@ const char *option_choices(const struct option *row, char list[CHOICES_SIZE])
     return list;
 }
 
+const char *option_dashes(const char *name)
+{
+    return name[1] == '\0' ? "-" : "--";
+}
+
 static bool parse_count(const char *text, size_t length, uint64_t *value)
 {
     char copy[32];
@@ -91,11 +96,9 @@ static bool within(const struct option *row, double value)
 static enum err out_of_range(const struct option *row, const char *text,
                              const char *what, struct why *why)
 {
-    const char *dashes = row->name[1] == '\0' ? "-" : "--";
-
-    return why_set(why, ERR_RANGE,
-                   "%s%s %.64s: expected %s from %.16g to %.16g", dashes,
-                   row->name, text, what, row->min, row->max);
+    return why_set(
+        why, ERR_RANGE, "%s%s %.64s: expected %s from %.16g to %.16g",
+        option_dashes(row->name), row->name, text, what, row->min, row->max);
 }
 
 static enum err parse_flag(const struct option *row, const char *text,
@@ -157,10 +160,6 @@ static enum err parse_value(const struct option *row, const char *text,
     case VALUE_SPAN:
         return parse_span(row, text, setting, why);
     case VALUE_TEXT:
-        if (*text == '\0')
-            return why_set(why, ERR_RANGE, "--%s: the value is empty",
-                           row->name);
-        return ERR_OK;
     case VALUE_RUN:
         return ERR_OK;
     }
@@ -176,6 +175,10 @@ enum err setting_put(struct setting *setting, const struct option *row,
     CHECK(text != NULL);
     if (setting->text != NULL && origin < setting->origin)
         return ERR_OK;
+    if (*text == '\0' && row->kind != VALUE_RUN)
+        return why_set(why, ERR_RANGE, "%s%s: the value is empty; expected %s",
+                       option_dashes(row->name), row->name,
+                       row->kind == VALUE_FLAG ? "yes or no" : row->value);
     err = parse_value(row, text, &made, why);
     if (err != ERR_OK)
         return err;

@@ -71,6 +71,9 @@ void setting_choose(const struct setting *setting, const struct option *row,
  * are the same. */
 bool option_named(const struct option *row, const char *typed, size_t length);
 
+/* What a flag of that name begins with. */
+const char *option_dashes(const char *name);
+
 /* "a|b|c" with blanks between. */
 #define CHOICES_SIZE 128u
 const char *option_choices(const struct option *row, char list[CHOICES_SIZE]);

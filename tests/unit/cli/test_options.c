@@ -183,7 +183,7 @@ static void test_refusals(void **state)
     refuse("--faults", "no option --faults; did you mean --folds?");
     refuse("--workers 5:2", "--workers 5:2: expected a whole number, or two as "
                             "LOW:HIGH, from 1 to 10000");
-    refuse("--test=", "--test: the value is empty");
+    refuse("--test=", "--test: the value is empty; expected FILE");
 }
 
 static void write_file(const char *path, const char *text)

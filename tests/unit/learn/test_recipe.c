@@ -89,7 +89,7 @@ static void test_refusals(void **state)
     refuse("class-wieght", "balanced", ERR_UNKNOWN,
            "no choice is called class-wieght; did you mean class-weight?");
     refuse("plot", "x.svg", ERR_UNKNOWN, "no choice is called plot");
-    refuse("out", "", ERR_RANGE, "--out: the value is empty");
+    refuse("out", "", ERR_RANGE, "--out: the value is empty; expected PATH");
 }
 
 static void test_origins(void **state)
