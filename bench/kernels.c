@@ -273,11 +273,11 @@ static void dense_chunk(struct job *job, uint32_t first, uint32_t rows,
         return;
     }
     if (job->run == RUN_HESSVEC)
-        kernel_hessvec(isa_best(), LOSS_LOGISTIC, &in, data->w, data->w, job->g,
-                       job->scratch);
+        kernel_hessvec(isa_best(), loss_plain(LOSS_LOGISTIC), &in, data->w,
+                       data->w, job->g, job->scratch);
     else
-        kernel_gradient(isa_best(), LOSS_LOGISTIC, &in, data->w, job->g, &loss,
-                        job->scratch);
+        kernel_gradient(isa_best(), loss_plain(LOSS_LOGISTIC), &in, data->w,
+                        job->g, &loss, job->scratch);
     CHECK(tally_add_chunk(&job->tally, chunk, job->g, loss, data->exponent) ==
           ERR_OK);
 }
@@ -307,9 +307,9 @@ static void sparse_chunk(struct job *job, uint32_t first, uint32_t rows,
             read_bytes(data->column + in.begin[0],
                        (in.begin[rows] - in.begin[0]) * sizeof *data->column);
     else
-        CHECK(sparse_add_chunk(isa_best(), LOSS_LOGISTIC, &in, &what,
-                               &data->round[hessvec], data->exponent, chunk,
-                               &job->desk, &job->tally) == ERR_OK);
+        CHECK(sparse_add_chunk(isa_best(), loss_plain(LOSS_LOGISTIC), &in,
+                               &what, &data->round[hessvec], data->exponent,
+                               chunk, &job->desk, &job->tally) == ERR_OK);
 }
 
 /* --- softmax ---------------------------------------------------------------

@@ -117,8 +117,9 @@ static void squash(const double *z, double *p, size_t count)
     for (size_t first = 0; first < count; first += BLOCK_ROWS) {
         const size_t left = count - first;
 
-        kernel_slopes(isa_best(), LOSS_LOGISTIC, false, p + first, y, NULL,
-                      NULL, left < BLOCK_ROWS ? (uint32_t)left : BLOCK_ROWS);
+        kernel_slopes(isa_best(), loss_plain(LOSS_LOGISTIC), false, p + first,
+                      y, NULL, NULL,
+                      left < BLOCK_ROWS ? (uint32_t)left : BLOCK_ROWS);
     }
 }
 

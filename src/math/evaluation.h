@@ -44,7 +44,7 @@ struct evaluation {
     const double *w; /* dims; of a product: what is multiplied. */
     const double *v; /* dims; HESSVEC only, else NULL. */
     uint32_t soft;   /* 0: the loss as it is; k + 1: a hinge whose kink has
-                        the width 2^-k (LOSS_HINGE_SOFT + k, kernel.h). */
+                        the width 2^-k (loss_hinge_soft). */
 };
 
 static inline bool evaluation_is_product(enum evaluation_kind kind)

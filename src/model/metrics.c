@@ -221,7 +221,7 @@ static bool is_in(const struct scored_rows *in, size_t row)
 }
 
 /* Sum of the losses of the rows that are in. */
-static double loss_sum(enum isa isa, enum loss loss,
+static double loss_sum(enum isa isa, struct loss loss,
                        const struct scored_rows *in)
 {
     double z[BLOCK_ROWS];
@@ -323,11 +323,13 @@ static enum err measure_one(struct metrics *metrics,
                             const struct scored_rows *in, size_t count)
 {
     if (model->regression) {
-        metrics->mse = loss_sum(isa, LOSS_SQUARED, in) / (double)count;
+        metrics->mse =
+            loss_sum(isa, loss_plain(LOSS_SQUARED), in) / (double)count;
         return ERR_OK;
     }
     if (model->probable)
-        metrics->logloss = loss_sum(isa, LOSS_LOGISTIC, in) / (double)count;
+        metrics->logloss =
+            loss_sum(isa, loss_plain(LOSS_LOGISTIC), in) / (double)count;
     return measure_ranks(metrics, in, count);
 }
 

@@ -21,7 +21,7 @@ static const struct model_ops kinds[] = {
                       .regression = true,
                       .solver = "L2R_L2LOSS_SVR",
                       .loss_text = "squared error",
-                      .loss = LOSS_SQUARED,
+                      .loss = {.kind = LOSS_SQUARED},
                       .squared = true,
                       .bound_label = 2,
                       .bound_score = 2,
@@ -31,7 +31,7 @@ static const struct model_ops kinds[] = {
                         .probable = true,
                         .solver = "L2R_LR",
                         .loss_text = "log loss",
-                        .loss = LOSS_LOGISTIC,
+                        .loss = {.kind = LOSS_LOGISTIC},
                         .bound_label = 1,
                         .bound_score = 0,
                         .curvature = 0.25,
@@ -39,7 +39,7 @@ static const struct model_ops kinds[] = {
     [MODEL_SVM] = {.name = "svm",
                    .solver = "L2R_L2LOSS_SVC",
                    .loss_text = "squared hinge loss",
-                   .loss = LOSS_SQUARED_HINGE,
+                   .loss = {.kind = LOSS_SQUARED_HINGE},
                    .squared = true,
                    .bound_label = 2,
                    .bound_score = 2,
@@ -49,7 +49,7 @@ static const struct model_ops kinds[] = {
                      .kinks = true,
                      .solver = "L2R_L1LOSS_SVC_DUAL",
                      .loss_text = "hinge loss",
-                     .loss = LOSS_HINGE,
+                     .loss = {.kind = LOSS_HINGE},
                      .bound_label = 1,
                      .bound_score = 0,
                      .curvature = 1,
@@ -59,7 +59,7 @@ static const struct model_ops kinds[] = {
                        .solver = "MCSVM_CS",
                        .loss_text = "log loss",
                        .classes = true,
-                       .loss = LOSS_LOGISTIC,
+                       .loss = {.kind = LOSS_LOGISTIC},
                        .bound_label = 1,
                        .bound_score = 0,
                        .curvature = 0.5,
@@ -96,7 +96,7 @@ const struct model_ops *model_named(const char *name)
 #define SOFT(k)                                                                \
     [k] = {.name = "hinge",                                                    \
            .loss_text = "hinge loss",                                          \
-           .loss = (enum loss)(LOSS_HINGE_SOFT + (k)),                         \
+           .loss = {LOSS_HINGE_SOFT, (double)(UINT32_C(1) << (k))},            \
            .bound_label = 1,                                                   \
            .bound_score = 0,                                                   \
            .curvature = (double)(UINT32_C(1) << (k)),                          \

@@ -32,7 +32,7 @@ struct fixed {
     struct dense_rows in;
     float x[ROWS * STRIDE];
     double y[ROWS];
-    enum loss loss;
+    struct loss loss;
 };
 
 static void make(struct fixed *fixed)
@@ -47,15 +47,14 @@ static void make(struct fixed *fixed)
     }
     fixed->in = (struct dense_rows){
         .x = fixed->x, .y = fixed->y, .rows = ROWS, .stride = STRIDE};
-    fixed->loss = LOSS_LOGISTIC;
+    fixed->loss = loss_plain(LOSS_LOGISTIC);
 }
 
 static double evaluate(const struct fixed *fixed, const struct evaluation *what,
                        double *sum)
 {
-    const enum loss loss = what->soft == 0
-                               ? fixed->loss
-                               : (enum loss)(LOSS_HINGE_SOFT + what->soft - 1);
+    const struct loss loss =
+        what->soft == 0 ? fixed->loss : loss_hinge_soft(what->soft);
     double hessian[TRIANGLE];
     double loss_sum = 0;
 
@@ -142,11 +141,11 @@ static bool add_second_order(struct hasher *hasher, struct fixed *fixed)
     ok = ok && add_steps(hasher, fixed, &options);
     options.dense_max = 0;
     ok = ok && add_steps(hasher, fixed, &options);
-    fixed->loss = LOSS_HINGE;
+    fixed->loss = loss_plain(LOSS_HINGE);
     options.kinks = true;
     options.accuracy = 0x1p-20;
     ok = ok && add_steps(hasher, fixed, &options);
-    fixed->loss = LOSS_LOGISTIC;
+    fixed->loss = loss_plain(LOSS_LOGISTIC);
     return ok;
 }
 
@@ -171,7 +170,7 @@ static enum err gradient(void *context, const double *w, double *sum,
 
 static bool add_alone(struct hasher *hasher, struct fixed *fixed)
 {
-    const struct sgd_options sgd = {.loss = LOSS_HINGE,
+    const struct sgd_options sgd = {.loss = {.kind = LOSS_HINGE},
                                     .rate = 1,
                                     .c = 3,
                                     .passes = 2,

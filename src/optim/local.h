@@ -31,7 +31,7 @@ struct local_part {
     uint32_t counted;   /* Those of weight above 0. */
     uint32_t cols;      /* Of a row; sgd. */
     uint32_t dims;      /* Of w. */
-    enum loss loss;     /* sgd. */
+    struct loss loss;   /* sgd. */
     /* Gradient and loss sums over the part at w.  ERR_RANGE: not finite. */
     enum err (*gradient)(void *context, const double *w, double *sum,
                          double *loss_sum);

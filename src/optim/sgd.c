@@ -76,26 +76,11 @@ static double score(const struct sgd *sgd, const struct sgd_row *row)
 
 /* dloss/dz.  At the corner of the hinge the row still counts, as in the
  * reference. */
-static double slope(enum loss loss, double z, double y)
+static double slope(struct loss loss, double z, double y)
 {
-    const double margin = 1 - y * z;
-
-    switch (loss) {
-    case LOSS_LOGISTIC:
-        /* Any instruction set: they agree to the bit. */
-        kernel_slopes(ISA_PORTABLE, loss, false, &z, &y, NULL, NULL, 1);
-        return z;
-    case LOSS_SQUARED:
-        return 2 * (z - y);
-    case LOSS_SQUARED_HINGE:
-        return margin > 0 ? -2 * y * margin : 0;
-    case LOSS_HINGE:
-        return margin >= 0 ? -y : 0;
-    case LOSS_HINGE_SOFT:
-        break;
-    }
-    CHECK(false); /* options_fit refused it. */
-    return 0;
+    if (loss.kind == LOSS_HINGE && 1 - y * z == 0)
+        return -y;
+    return loss_at(loss, z, y).r;
 }
 
 /* Multiply the scale into v. */
@@ -142,7 +127,7 @@ static void visit(struct sgd *sgd, const struct sgd_row *row)
 
 static bool options_fit(const struct sgd_options *o)
 {
-    return (unsigned)o->loss < LOSS_HINGE_SOFT && isfinite(o->rate) &&
+    return (unsigned)o->loss.kind < LOSSES && isfinite(o->rate) &&
            o->rate > 0 && isfinite(o->c) && o->c > 0 && o->rows > 0 &&
            o->dims > 0 && (!o->has_free || o->free < o->dims);
 }

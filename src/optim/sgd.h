@@ -43,7 +43,7 @@ struct sgd_row {
 typedef struct sgd_row (*sgd_row_function)(void *context, uint32_t i);
 
 struct sgd_options {
-    enum loss loss;
+    struct loss loss;
     double rate; /* > 0 */
     double c;    /* > 0 */
     uint32_t passes;

@@ -110,8 +110,7 @@ static double left_to_gain(const struct optim *opt)
 
 static double width(const struct optim *opt)
 {
-    return 1 / loss_soft_inverse(
-                   (enum loss)(LOSS_HINGE_SOFT + opt->soften.level - 1));
+    return 1 / loss_hinge_soft(opt->soften.level).parameter;
 }
 
 /* Has the intercept a slope, and a penalty is there to prove anything by? */

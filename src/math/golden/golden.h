@@ -4,9 +4,9 @@
  * TALLY-6: a worker whose arithmetic differs (contracted multiply-adds, a
  * changed rounding mode, flush-to-zero) would spoil the hash for all.  A small
  * fixed problem with awkward values (denormals, -0, huge, odd sizes) is run
- * through each kernel and compared with a digest compiled in.  A new loss joins
- * the lists of losses in golden_more.c and golden_sums.c; test_golden.c prints
- * the digests by the reference functions, which golden.c then records.
+ * through each kernel and compared with a digest compiled in.  A new loss is
+ * in them by being in its list (loss.h): test_golden.c prints the digests by
+ * the reference functions, which golden.c then records.
  */
 #ifndef MATH_GOLDEN_H
 #define MATH_GOLDEN_H
@@ -37,7 +37,7 @@ struct golden_part {
 const struct golden_part *golden_parts(size_t *count);
 
 /* The first of them for any kernel of this form: the tests try broken ones. */
-typedef void (*golden_kernel)(const void *context, enum loss loss,
+typedef void (*golden_kernel)(const void *context, struct loss loss,
                               const struct dense_rows *in, const double *w,
                               double *g, double *loss_sum);
 struct digest golden_digest_with(golden_kernel kernel, const void *context);

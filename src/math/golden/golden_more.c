@@ -24,11 +24,6 @@
 
 static_assert(SCRATCH_DOUBLES >= 4 * GOLDEN_STRIDE_MAX, "a step of wide rows");
 
-static const enum loss losses[] = {LOSS_LOGISTIC, LOSS_SQUARED,
-                                   LOSS_SQUARED_HINGE, LOSS_HINGE,
-                                   (enum loss)(LOSS_HINGE_SOFT + 3)};
-enum { LOSSES = sizeof losses / sizeof *losses };
-
 struct sparse_arrays {
     uint64_t begin[GOLDEN_ROWS_MAX + 1];
     uint32_t column[GOLDEN_CELLS_MAX];
@@ -91,7 +86,7 @@ static void narrow_value(struct more *more, enum dense_storage storage,
     }
 }
 
-static void add_gradient(struct more *more, enum loss loss,
+static void add_gradient(struct more *more, struct loss loss,
                          const struct dense_rows *rows)
 {
     double *const scratch = more->scratch;
@@ -113,7 +108,7 @@ static void add_gradient(struct more *more, enum loss loss,
     hasher_add_f64(&more->hasher, g, rows->stride);
 }
 
-static void add_hessian(struct more *more, enum loss loss,
+static void add_hessian(struct more *more, struct loss loss,
                         const struct dense_rows *rows)
 {
     double *const scratch = more->scratch;
@@ -129,7 +124,7 @@ static void add_hessian(struct more *more, enum loss loss,
                    (size_t)rows->stride * (rows->stride + 1) / 2);
 }
 
-static struct digest digest_of(struct more *more, enum loss loss,
+static struct digest digest_of(struct more *more, struct loss loss,
                                const struct dense_rows *rows)
 {
     const struct hasher all = more->hasher;
@@ -144,7 +139,7 @@ static struct digest digest_of(struct more *more, enum loss loss,
 
 /* The profile's digest is of the forms that it began with: the sums of fp64
  * rows join it only if they are not those of fp32, and so spoil it. */
-static void check_wide(struct more *more, enum loss loss)
+static void check_wide(struct more *more, struct loss loss)
 {
     struct dense_rows rows = more->problem.rows;
     const struct digest narrow = digest_of(more, loss, &rows);
@@ -164,9 +159,9 @@ static void add_dense(struct more *more)
     struct dense_rows rows = more->problem.rows;
 
     for (int l = 0; l < LOSSES; l++) {
-        add_gradient(more, losses[l], &rows);
+        add_gradient(more, loss_samples[l], &rows);
         if (rows.stride <= HESSIAN_STRIDE)
-            add_hessian(more, losses[l], &rows);
+            add_hessian(more, loss_samples[l], &rows);
     }
     rows.x = more->narrow;
     for (int storage = DENSE_BF16; storage <= DENSE_BIT; storage++) {
@@ -174,9 +169,9 @@ static void add_dense(struct more *more)
         memset(more->narrow, 0, sizeof more->narrow);
         for (uint32_t at = 0; at < rows.rows * rows.stride; at++)
             narrow_value(more, rows.storage, at);
-        add_gradient(more, LOSS_SQUARED_HINGE, &rows);
+        add_gradient(more, loss_plain(LOSS_SQUARED_HINGE), &rows);
     }
-    check_wide(more, LOSS_LOGISTIC);
+    check_wide(more, loss_plain(LOSS_LOGISTIC));
 }
 
 /* The larger half of the problem's values. */
@@ -218,7 +213,7 @@ struct golden_tally {
 
 static enum err sparse_tally(const struct more *more,
                              const struct sparse_rows *rows,
-                             const struct evaluation *what, enum loss loss,
+                             const struct evaluation *what, struct loss loss,
                              const struct golden_tally *room,
                              struct tally *tally)
 {
@@ -260,7 +255,8 @@ static void add_sparse(struct more *more, bool values)
             room.exponent[j] = (int16_t)(EXPONENT - (values ? j % 3 : 0));
         room.exponent[rows.cols] = GOLDEN_LOSS_EXPONENT;
         /* What does not fit leaves the tally empty: that too is hashed. */
-        (void)sparse_tally(more, &rows, &what, losses[n / 2], &room, &tally);
+        (void)sparse_tally(more, &rows, &what, loss_samples[n / 2], &room,
+                           &tally);
         digest = tally_digest(&tally);
         hasher_add(&more->hasher, digest.bytes, sizeof digest.bytes);
     }

@@ -49,21 +49,20 @@ static enum isa isa_of(const enum isa *isa)
 static void add_apart(struct hasher *hasher, enum isa isa,
                       const struct golden_problem *problem)
 {
-    static const enum loss losses[] = {LOSS_LOGISTIC, LOSS_SQUARED,
-                                       LOSS_SQUARED_HINGE, LOSS_HINGE,
-                                       (enum loss)(LOSS_HINGE_SOFT + 3)};
     const struct dense_rows *const in = &problem->rows;
     double z[GOLDEN_ROWS_MAX], r[GOLDEN_ROWS_MAX], loss[GOLDEN_ROWS_MAX];
     double g[GOLDEN_STRIDE_MAX];
 
     kernel_scores(isa, in, problem->w, z);
     hasher_add_f64(hasher, z, in->rows);
-    for (size_t l = 0; l < sizeof losses / sizeof *losses; l++) {
+    for (size_t l = 0; l < LOSSES; l++) {
         memcpy(r, z, in->rows * sizeof *r);
-        kernel_slopes(isa, losses[l], true, r, in->y, NULL, NULL, in->rows);
+        kernel_slopes(isa, loss_samples[l], true, r, in->y, NULL, NULL,
+                      in->rows);
         hasher_add_f64(hasher, r, in->rows);
         memcpy(r, z, in->rows * sizeof *r);
-        kernel_slopes(isa, losses[l], false, r, in->y, NULL, loss, in->rows);
+        kernel_slopes(isa, loss_samples[l], false, r, in->y, NULL, loss,
+                      in->rows);
         hasher_add_f64(hasher, r, in->rows);
         hasher_add_f64(hasher, loss, in->rows);
     }

@@ -31,6 +31,14 @@ struct dense_slopes {
     size_t rows;
 };
 
+/* What a loss of loss.inc is asked for: constants wherever it is inlined, but
+ * for the parameter. */
+struct loss_want {
+    bool second; /* The second derivative, not the first. */
+    bool loss;   /* The value too. */
+    double parameter;
+};
+
 /* The scratch of a Hessian. */
 struct dense_hessian {
     double *square; /* stride x stride; the lower triangle counts. */
@@ -39,15 +47,16 @@ struct dense_hessian {
 };
 
 struct dense_ops {
-    void (*gradient)(enum loss loss, const struct dense_rows *in,
+    void (*gradient)(struct loss loss, const struct dense_rows *in,
                      const double *w, double *g, double *loss_sum,
                      double *scratch);
-    void (*hessvec)(enum loss loss, const struct dense_rows *in,
+    void (*hessvec)(struct loss loss, const struct dense_rows *in,
                     const double *w, const double *v, double *hv,
                     double *scratch);
-    void (*hessian)(enum loss loss, const struct dense_rows *in,
+    void (*hessian)(struct loss loss, const struct dense_rows *in,
                     const double *w, double *hessian, double *scratch);
-    void (*slopes)(enum loss loss, bool second, const struct dense_slopes *at);
+    void (*slopes)(struct loss loss, bool second,
+                   const struct dense_slopes *at);
     void (*scores)(const struct dense_rows *in, const double *w, double *z);
     void (*columns)(const struct dense_rows *in, const double *r, size_t first,
                     size_t count, double *g);

@@ -37,20 +37,20 @@ static const struct dense_ops *usable(enum isa isa, const struct dense_rows *in)
     return dense_ops_of(isa);
 }
 
-void kernel_gradient(enum isa isa, enum loss loss, const struct dense_rows *in,
-                     const double *w, double *g, double *loss_sum,
-                     void *scratch)
+void kernel_gradient(enum isa isa, struct loss loss,
+                     const struct dense_rows *in, const double *w, double *g,
+                     double *loss_sum, void *scratch)
 {
     usable(isa, in)->gradient(loss, in, w, g, loss_sum, scratch);
 }
 
-void kernel_hessvec(enum isa isa, enum loss loss, const struct dense_rows *in,
+void kernel_hessvec(enum isa isa, struct loss loss, const struct dense_rows *in,
                     const double *w, const double *v, double *hv, void *scratch)
 {
     usable(isa, in)->hessvec(loss, in, w, v, hv, scratch);
 }
 
-void kernel_hessian(enum isa isa, enum loss loss, const struct dense_rows *in,
+void kernel_hessian(enum isa isa, struct loss loss, const struct dense_rows *in,
                     const double *w, double *hessian, void *scratch)
 {
     CHECK(in->stride <= KERNEL_HESSIAN_STRIDE);
@@ -105,19 +105,19 @@ const float *kernel_row(const struct dense_rows *in, uint32_t i, float *room)
 }
 
 /* At most SLOPES rows, copied to where there is room for whole vectors. */
-static void some_slopes(const struct dense_ops *ops, enum loss kind,
+static void some_slopes(const struct dense_ops *ops, struct loss loss,
                         bool second, const struct dense_slopes *at)
 {
     double z[SLOPES] = {0};
     double y[SLOPES] = {0};
     double weight[SLOPES] = {0};
-    double loss[SLOPES];
+    double losses[SLOPES] = {0};
     const struct dense_slopes copy = {
         .z = z,
         .y = y,
         .weight = at->weight != NULL ? weight : NULL,
         .r = z,
-        .loss = at->loss != NULL ? loss : NULL,
+        .loss = at->loss != NULL ? losses : NULL,
         .rows = at->rows,
     };
 
@@ -125,31 +125,31 @@ static void some_slopes(const struct dense_ops *ops, enum loss kind,
     memcpy(y, at->y, at->rows * sizeof *y);
     if (at->weight != NULL)
         memcpy(weight, at->weight, at->rows * sizeof *weight);
-    ops->slopes(kind, second, &copy);
+    ops->slopes(loss, second, &copy);
     memcpy(at->r, z, at->rows * sizeof *z);
     if (at->loss != NULL)
-        memcpy(at->loss, loss, at->rows * sizeof *loss);
+        memcpy(at->loss, losses, at->rows * sizeof *losses);
 }
 
 /* NOLINTBEGIN(readability-non-const-parameter): written through `at`. */
-void kernel_slopes(enum isa isa, enum loss kind, bool second, double *z,
-                   const double *y, const double *weight, double *loss,
+void kernel_slopes(enum isa isa, struct loss loss, bool second, double *z,
+                   const double *y, const double *weight, double *losses,
                    uint32_t rows)
 {
     const struct dense_ops *const ops = dense_ops_of(isa);
 
-    CHECK(!second || loss == NULL);
+    CHECK(!second || losses == NULL);
     for (size_t i = 0; i < rows; i += SLOPES) {
         const struct dense_slopes at = {
             .z = z + i,
             .y = y + i,
             .weight = weight != NULL ? weight + i : NULL,
             .r = z + i,
-            .loss = loss != NULL ? loss + i : NULL,
+            .loss = losses != NULL ? losses + i : NULL,
             .rows = rows - i < SLOPES ? rows - i : SLOPES,
         };
 
-        some_slopes(ops, kind, second, &at);
+        some_slopes(ops, loss, second, &at);
     }
 }
 /* NOLINTEND(readability-non-const-parameter) */

@@ -6,7 +6,7 @@
  *
  *     z_i   8 lanes, column j in lane j % 8, j ascending;
  *           then lanes l + (l+4), + (l+2), + (l+1)
- *     r_i   dloss/dz at (z_i, y_i), and loss_i; h_i  d2loss/dz2
+ *     r_i   dloss/dz at (z_i, y_i), and loss_i; h_i  d2loss/dz2 (loss.h)
  *           each + (z_i - z_i), then times the row's weight if there are any
  *     GRADIENT  g_j   sum over rows, one after the other, of x_ij r_i
  *               loss  sum over rows, one after the other
@@ -31,30 +31,9 @@
 #include <stdint.h>
 
 #include "math/isa.h"
+#include "math/kernel/loss.h"
 
 #define KERNEL_LANES 8u /* Rows are padded with zeros to this many columns. */
-
-/* A new one goes before LOSS_HINGE_SOFT, which stands for all numbers from it
- * on; the compiler then names every switch that lacks it. */
-enum loss {
-    LOSS_LOGISTIC,      /* log(1 + exp(-y z)), y in {-1, +1} */
-    LOSS_SQUARED,       /* (z - y)^2 */
-    LOSS_SQUARED_HINGE, /* max(0, 1 - y z)^2, y in {-1, +1} */
-    LOSS_HINGE,         /* max(0, 1 - y z), y in {-1, +1}; h = 0 */
-    LOSS_HINGE_SOFT,    /* The same with its kink rounded off, see below. */
-};
-
-/* LOSS_HINGE_SOFT + k, k < LOSS_SOFTS: with m = 1 - y z and a kink of width
- * t = 2^-k it is m^2 / (2 t) for 0 < m <= t and m - t / 2 beyond, so that
- * LOSS_HINGE is above it by t / 2 at most and never below.  Powers of two make
- * all products with t exact. */
-#define LOSS_SOFTS 32u
-
-/* 1 / t = 2^k. */
-static inline double loss_soft_inverse(enum loss kind)
-{
-    return (double)(UINT32_C(1) << ((unsigned)kind - LOSS_HINGE_SOFT));
-}
 
 /* How values lie in memory.  x_ij is the stored value as a double, so that
  * forms which hold the same values give the same bits: a narrow form is only
@@ -80,12 +59,12 @@ size_t kernel_scratch_bytes(uint32_t stride);
 /* w has stride entries, those of the padding finite.  g[0..stride) and
  * *loss_sum are overwritten.  `scratch`: kernel_scratch_bytes,
  * aligned to a cache line. */
-void kernel_gradient(enum isa isa, enum loss loss, const struct dense_rows *in,
-                     const double *w, double *g, double *loss_sum,
-                     void *scratch);
+void kernel_gradient(enum isa isa, struct loss loss,
+                     const struct dense_rows *in, const double *w, double *g,
+                     double *loss_sum, void *scratch);
 
 /* The same for the Hessian at w times v; v like w. */
-void kernel_hessvec(enum isa isa, enum loss loss, const struct dense_rows *in,
+void kernel_hessvec(enum isa isa, struct loss loss, const struct dense_rows *in,
                     const double *w, const double *v, double *hv,
                     void *scratch);
 
@@ -93,21 +72,21 @@ void kernel_hessvec(enum isa isa, enum loss loss, const struct dense_rows *in,
  * row; stride <= KERNEL_HESSIAN_STRIDE. */
 #define KERNEL_HESSIAN_STRIDE 512u
 size_t kernel_hessian_scratch_bytes(uint32_t stride);
-void kernel_hessian(enum isa isa, enum loss loss, const struct dense_rows *in,
+void kernel_hessian(enum isa isa, struct loss loss, const struct dense_rows *in,
                     const double *w, double *hessian, void *scratch);
 
 /* The oracles: the definition above, read off. */
-void kernel_gradient_ref(enum loss loss, const struct dense_rows *in,
+void kernel_gradient_ref(struct loss loss, const struct dense_rows *in,
                          const double *w, double *g, double *loss_sum);
-void kernel_hessvec_ref(enum loss loss, const struct dense_rows *in,
+void kernel_hessvec_ref(struct loss loss, const struct dense_rows *in,
                         const double *w, const double *v, double *hv);
-void kernel_hessian_ref(enum loss loss, const struct dense_rows *in,
+void kernel_hessian_ref(struct loss loss, const struct dense_rows *in,
                         const double *w, double *hessian);
 
 /* Slopes of rows whose scores are known.  Overwrites z with r, or with h where
- * `second`; `loss` (rows of them, not for `second`) may be NULL. */
-void kernel_slopes(enum isa isa, enum loss kind, bool second, double *z,
-                   const double *y, const double *weight, double *loss,
+ * `second`; `losses` (not for `second`) may be NULL. */
+void kernel_slopes(enum isa isa, struct loss loss, bool second, double *z,
+                   const double *y, const double *weight, double *losses,
                    uint32_t rows);
 
 /* Row i as floats: where it lies, or widened into `room` (stride of them).

@@ -4,106 +4,14 @@
  */
 #include "math/kernel/kernel.h"
 
-#include <math.h>
 #include <string.h>
 
-#include "math/kernel/poly_ref.h"
 #include "math/kernel/slope_ref.h"
 
-static double ref_log1p(double e)
+struct loss_slope ref_slope_of_row(struct loss loss, double z, double y,
+                                   const double *weight, uint32_t row)
 {
-    const double s = e / (e + 2.0);
-    const double h = s * s;
-    const double u = h * h;
-    const double q = ref_horner(poly_log_even, POLY_LOG, u) +
-                     h * ref_horner(poly_log_odd, POLY_LOG, u);
-
-    return e - s * (e - (h * q) * 2.0);
-}
-
-static struct ref_slope ref_logistic(double z, double y)
-{
-    const double m = y * z;
-    const double e = ref_exp(-fabs(m));
-    const double d = e + 1.0;
-    const double t = (m < 0.0 ? 1.0 : e) / d;
-    const double loss = ref_log1p(e) + (m < 0.0 ? -m : 0.0);
-
-    if (y == 0.0)
-        return (struct ref_slope){-y * t, 0.0, 0.0};
-    return (struct ref_slope){-y * t, (e / d) / d, loss};
-}
-
-static struct ref_slope ref_squared(double z, double y)
-{
-    const double d = z - y;
-
-    return (struct ref_slope){d * 2.0, 2.0, d * d};
-}
-
-static struct ref_slope ref_squared_hinge(double z, double y)
-{
-    const double m = 1.0 - y * z;
-
-    if (!(m > 0.0))
-        return (struct ref_slope){0.0, 0.0, 0.0};
-    return (struct ref_slope){(y * -2.0) * m, (y * 2.0) * y,
-                              y == 0.0 ? 0.0 : m * m};
-}
-
-static struct ref_slope ref_hinge(double z, double y)
-{
-    const double m = 1.0 - y * z;
-
-    if (!(m > 0.0))
-        return (struct ref_slope){0.0, 0.0, 0.0};
-    return (struct ref_slope){-y, 0.0, y == 0.0 ? 0.0 : m};
-}
-
-static struct ref_slope ref_hinge_soft(double z, double y, double inverse)
-{
-    const double m = 1.0 - y * z;
-    const double share = m * inverse;
-
-    if (!(m > 0.0))
-        return (struct ref_slope){0.0, 0.0, 0.0};
-    if (share <= 1.0)
-        return (struct ref_slope){-y * share, (y * inverse) * y,
-                                  y == 0.0 ? 0.0 : m * (share * 0.5)};
-    return (struct ref_slope){-y, 0.0, y == 0.0 ? 0.0 : m - 0.5 / inverse};
-}
-
-/* A z that is not finite makes the row NaN; a residual of -0 becomes +0. */
-struct ref_slope ref_slope_at(enum loss kind, double z, double y)
-{
-    struct ref_slope slope = {0.0, 0.0, 0.0};
-
-    if (!isfinite(z))
-        return (struct ref_slope){(double)NAN, (double)NAN, (double)NAN};
-    switch (kind) {
-    case LOSS_LOGISTIC:
-        slope = ref_logistic(z, y);
-        break;
-    case LOSS_SQUARED:
-        slope = ref_squared(z, y);
-        break;
-    case LOSS_SQUARED_HINGE:
-        slope = ref_squared_hinge(z, y);
-        break;
-    case LOSS_HINGE:
-        slope = ref_hinge(z, y);
-        break;
-    case LOSS_HINGE_SOFT:
-    default: /* ... and those after it. */
-        slope = ref_hinge_soft(z, y, loss_soft_inverse(kind));
-    }
-    return (struct ref_slope){slope.r + 0.0, slope.h + 0.0, slope.loss + 0.0};
-}
-
-struct ref_slope ref_slope_of_row(enum loss kind, double z, double y,
-                                  const double *weight, uint32_t row)
-{
-    struct ref_slope slope = ref_slope_at(kind, z, y);
+    struct loss_slope slope = loss_at(loss, z, y);
 
     if (weight != NULL) {
         slope.r *= weight[row];
@@ -146,21 +54,21 @@ static double ref_score(const struct dense_rows *in, uint32_t i,
     return ((a[0] + a[4]) + (a[2] + a[6])) + ((a[1] + a[5]) + (a[3] + a[7]));
 }
 
-static struct ref_slope ref_slope_in(enum loss loss,
-                                     const struct dense_rows *in, uint32_t i,
-                                     const double *w)
+static struct loss_slope ref_slope_in(struct loss loss,
+                                      const struct dense_rows *in, uint32_t i,
+                                      const double *w)
 {
     return ref_slope_of_row(loss, ref_score(in, i, w), in->y[i], in->weight, i);
 }
 
-void kernel_gradient_ref(enum loss loss, const struct dense_rows *in,
+void kernel_gradient_ref(struct loss loss, const struct dense_rows *in,
                          const double *w, double *g, double *loss_sum)
 {
     double sum = 0.0;
 
     memset(g, 0, in->stride * sizeof *g);
     for (uint32_t i = 0; i < in->rows; i++) {
-        const struct ref_slope slope = ref_slope_in(loss, in, i, w);
+        const struct loss_slope slope = ref_slope_in(loss, in, i, w);
 
         sum += slope.loss;
         for (uint32_t j = 0; j < in->stride; j++)
@@ -169,7 +77,7 @@ void kernel_gradient_ref(enum loss loss, const struct dense_rows *in,
     *loss_sum = sum;
 }
 
-void kernel_hessvec_ref(enum loss loss, const struct dense_rows *in,
+void kernel_hessvec_ref(struct loss loss, const struct dense_rows *in,
                         const double *w, const double *v, double *hv)
 {
     memset(hv, 0, in->stride * sizeof *hv);
@@ -182,7 +90,7 @@ void kernel_hessvec_ref(enum loss loss, const struct dense_rows *in,
     }
 }
 
-void kernel_hessian_ref(enum loss loss, const struct dense_rows *in,
+void kernel_hessian_ref(struct loss loss, const struct dense_rows *in,
                         const double *w, double *hessian)
 {
     memset(hessian, 0,

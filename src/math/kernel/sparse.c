@@ -103,7 +103,7 @@ enum err sparse_round_prepare(struct sparse_round *round,
 /* Work on one chunk. */
 struct job {
     const struct dense_ops *ops;
-    enum loss loss;
+    struct loss loss;
     const struct sparse_rows *in;
     const struct evaluation *what;
     const struct sparse_round *round;
@@ -387,7 +387,7 @@ void sparse_settle(struct sparse_desk *desk, struct tally *tally)
     desk->carries = false;
 }
 
-enum err sparse_add_chunk(enum isa isa, enum loss loss,
+enum err sparse_add_chunk(enum isa isa, struct loss loss,
                           const struct sparse_rows *in,
                           const struct evaluation *what,
                           const struct sparse_round *round,
@@ -428,7 +428,7 @@ enum err sparse_add_chunk(enum isa isa, enum loss loss,
     return ERR_OK;
 }
 
-bool sparse_residuals(enum isa isa, enum loss loss,
+bool sparse_residuals(enum isa isa, struct loss loss,
                       const struct sparse_rows *in,
                       const struct evaluation *what,
                       const struct sparse_round *round, double *r,

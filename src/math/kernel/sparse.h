@@ -86,7 +86,7 @@ struct sparse_desk {
  * 2^62 (csr: 2^57), if the exponents of profile csr span too much or if the
  * loss does not fit; ERR_OVERLAP if the chunk is in already. */
 MUST_CHECK enum err
-sparse_add_chunk(enum isa isa, enum loss loss, const struct sparse_rows *in,
+sparse_add_chunk(enum isa isa, struct loss loss, const struct sparse_rows *in,
                  const struct evaluation *what,
                  const struct sparse_round *round, const int16_t *exponent,
                  uint32_t chunk, struct sparse_desk *desk, struct tally *tally);
@@ -97,7 +97,7 @@ void sparse_settle(struct sparse_desk *desk, struct tally *tally);
 /* The same in two halves, for threads that share one tally.  First they divide
  * the rows: `r` is what each of them counts for, r_i or h_i t_i.  False if one
  * is not finite. */
-MUST_CHECK bool sparse_residuals(enum isa isa, enum loss loss,
+MUST_CHECK bool sparse_residuals(enum isa isa, struct loss loss,
                                  const struct sparse_rows *in,
                                  const struct evaluation *what,
                                  const struct sparse_round *round, double *r,
@@ -124,7 +124,7 @@ MUST_CHECK bool sparse_columns_add(const struct sparse_columns *columns,
                                    const double *r);
 
 /* The definition, read off; leaves nothing to settle. */
-MUST_CHECK enum err sparse_add_chunk_ref(enum loss loss,
+MUST_CHECK enum err sparse_add_chunk_ref(struct loss loss,
                                          const struct sparse_rows *in,
                                          const struct evaluation *what,
                                          const int16_t *exponent,

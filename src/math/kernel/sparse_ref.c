@@ -70,7 +70,7 @@ static double ref_csr_score(const struct sparse_rows *in, uint32_t i,
 }
 
 struct ref_job {
-    enum loss loss;
+    struct loss loss;
     const struct sparse_rows *in;
     const struct evaluation *what;
     const int16_t *exponent;
@@ -86,7 +86,7 @@ static double ref_residual(const struct ref_job *job, uint32_t i, double *loss)
     const double *const v = job->what->v;
     const double z =
         csr ? ref_csr_score(in, i, w) : ref_index_score(in, i, w, job->k);
-    const struct ref_slope slope =
+    const struct loss_slope slope =
         ref_slope_of_row(job->loss, z, in->y[i], in->weight, i);
 
     if (job->what->kind == EVALUATE_GRADIENT) {
@@ -126,7 +126,7 @@ static bool ref_rows(const struct ref_job *job, int64_t *sum, double *loss)
     return true;
 }
 
-enum err sparse_add_chunk_ref(enum loss loss, const struct sparse_rows *in,
+enum err sparse_add_chunk_ref(struct loss loss, const struct sparse_rows *in,
                               const struct evaluation *what,
                               const int16_t *exponent, uint32_t chunk,
                               struct tally *tally)

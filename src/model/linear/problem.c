@@ -144,10 +144,10 @@ static enum err add_dense(const struct problem *problem,
                           struct tally *tally)
 {
     const struct dense_rows rows = dataset_chunk(problem->data, chunk);
-    const enum loss kind = problem->model->loss;
+    const struct loss loss = problem->model->loss;
     void *const rest = (char *)scratch + sums_bytes(problem);
     double *const sums = scratch;
-    double loss = 0;
+    double loss_sum = 0;
 
     CHECK(tally->dims <= evaluation_dims(what->kind, rows.stride));
     if (what->kind != EVALUATE_HESSIAN && tally->dims == rows.stride &&
@@ -155,13 +155,14 @@ static enum err add_dense(const struct problem *problem,
         return wide_add(problem, &rows, what, chunk, exponent, sums, tally);
     switch (what->kind) {
     case EVALUATE_GRADIENT:
-        kernel_gradient(problem->isa, kind, &rows, what->w, sums, &loss, rest);
+        kernel_gradient(problem->isa, loss, &rows, what->w, sums, &loss_sum,
+                        rest);
         break;
     case EVALUATE_HESSVEC:
-        kernel_hessvec(problem->isa, kind, &rows, what->w, what->v, sums, rest);
+        kernel_hessvec(problem->isa, loss, &rows, what->w, what->v, sums, rest);
         break;
     case EVALUATE_HESSIAN:
-        kernel_hessian(problem->isa, kind, &rows, what->w, sums, rest);
+        kernel_hessian(problem->isa, loss, &rows, what->w, sums, rest);
         break;
     case EVALUATE_LOCAL:
     case EVALUATE_SCORES:
@@ -169,7 +170,7 @@ static enum err add_dense(const struct problem *problem,
     case EVALUATE_DIAGONAL: /* diagonal.h */
         CHECK(!"no sum over rows");
     }
-    return tally_add_chunk(tally, chunk, sums, loss, exponent);
+    return tally_add_chunk(tally, chunk, sums, loss_sum, exponent);
 }
 
 static void softmax_product(const struct problem *problem,

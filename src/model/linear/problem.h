@@ -39,7 +39,7 @@ struct model_ops {
     bool probable;      /* Scores tell probabilities. */
     bool kinks;         /* The slope of the loss jumps somewhere. */
     const char *solver; /* LIBLINEAR's name for such weights. */
-    enum loss loss;     /* Of a single weight vector; softmax.h else. */
+    struct loss loss;   /* Of a single weight vector; softmax.h else. */
     bool squared;       /* loss <= (|y| + |z|)^2, else <= 2 |z| + 32. */
     double bound_label; /* a of bounds.h. */
     double bound_score; /* b of it. */

@@ -64,8 +64,8 @@ static void power_add_dense(const struct power *power,
     double loss;
 
     rows.y = power->zero;
-    kernel_gradient(problem->isa, LOSS_SQUARED, &rows, power->v, power->g,
-                    &loss, power->scratch);
+    kernel_gradient(problem->isa, loss_plain(LOSS_SQUARED), &rows, power->v,
+                    power->g, &loss, power->scratch);
     for (uint32_t j = 0; j < rows.stride; j++)
         power->hv[j] += power->g[j];
 }

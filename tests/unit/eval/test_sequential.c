@@ -53,7 +53,7 @@ static struct sgd_row row(void *context, uint32_t i)
 
 static void test_passes(void **state)
 {
-    const struct sgd_options options = {.loss = LOSS_LOGISTIC,
+    const struct sgd_options options = {.loss = {.kind = LOSS_LOGISTIC},
                                         .rate = passes.rate,
                                         .c = 1 / (2 * passes.l2),
                                         .passes = passes.count,

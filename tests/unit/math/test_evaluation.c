@@ -19,8 +19,6 @@
 #define CHUNKS 1200u
 
 static const enum isa isas[] = {ISA_PORTABLE, ISA_AVX2, ISA_AVX512};
-static const enum loss losses[] = {LOSS_LOGISTIC, LOSS_SQUARED,
-                                   LOSS_SQUARED_HINGE, LOSS_HINGE};
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* One kind of sum: all of a chunk's results, and by whom. */
@@ -39,7 +37,7 @@ static uint32_t results_count(enum sums what, uint32_t stride)
 
 /* isa NULL: the reference. */
 static struct results evaluate(enum sums what, const enum isa *isa,
-                               enum loss loss, const struct dense_rows *in,
+                               struct loss loss, const struct dense_rows *in,
                                const double *w, const double *v)
 {
     struct results made = {.count = results_count(what, in->stride)};
@@ -97,7 +95,7 @@ static double *direction(uint32_t stride, uint64_t seed)
 }
 
 static void assert_variants(const struct dense_rows *rows, enum sums what,
-                            enum loss loss, const double *w, const double *v,
+                            struct loss loss, const double *w, const double *v,
                             uint64_t seed)
 {
     struct results ref = evaluate(what, NULL, loss, rows, w, v);
@@ -112,7 +110,8 @@ static void assert_variants(const struct dense_rows *rows, enum sums what,
             fail_msg("seed %llu: sums %d, %s, loss %d, storage %d, %u rows of "
                      "%u differ",
                      (unsigned long long)seed, (int)what, isa_name(isas[i]),
-                     (int)loss, (int)rows->storage, rows->rows, rows->stride);
+                     (int)loss.kind, (int)rows->storage, rows->rows,
+                     rows->stride);
         mem_free(got.sums);
     }
     mem_free(ref.sums);
@@ -123,7 +122,7 @@ static void test_variants_agree(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < CHUNKS; seed++) {
         const enum chunk_kind kind = (enum chunk_kind)(seed % CHUNK_KINDS);
-        const enum loss loss = losses[seed / CHUNK_KINDS % COUNT(losses)];
+        const struct loss loss = loss_samples[seed / CHUNK_KINDS % LOSSES];
         struct chunk chunk;
         double *weight;
         double *v;
@@ -194,7 +193,7 @@ static void assert_narrow(struct chunk *chunk, enum dense_storage storage,
                           uint64_t seed)
 {
     const size_t cells = (size_t)chunk->rows.rows * chunk->rows.stride;
-    const enum loss loss = losses[seed % COUNT(losses)];
+    const struct loss loss = loss_samples[seed % LOSSES];
     void *narrow = mem_new(cells, sizeof(double));
     double *v = direction(chunk->rows.stride, seed);
     struct dense_rows rows = chunk->rows;
@@ -245,7 +244,7 @@ static void test_wide_values(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < 60; seed++) {
-        const enum loss loss = losses[seed % COUNT(losses)];
+        const struct loss loss = loss_samples[seed % LOSSES];
         struct chunk chunk;
         struct dense_rows rows;
         struct results wide, narrow;
@@ -264,9 +263,10 @@ static void test_wide_values(void **state)
         rows.x = x;
         for (int what = SUMS_GRADIENT; what <= SUMS_HESSIAN; what++)
             assert_variants(&rows, (enum sums)what, loss, chunk.w, v, seed);
-        wide = evaluate(SUMS_HESSIAN, NULL, LOSS_SQUARED, &rows, chunk.w, v);
-        narrow =
-            evaluate(SUMS_HESSIAN, NULL, LOSS_SQUARED, &chunk.rows, chunk.w, v);
+        wide = evaluate(SUMS_HESSIAN, NULL, loss_plain(LOSS_SQUARED), &rows,
+                        chunk.w, v);
+        narrow = evaluate(SUMS_HESSIAN, NULL, loss_plain(LOSS_SQUARED),
+                          &chunk.rows, chunk.w, v);
         assert_false(same(&wide, &narrow));
         mem_free(wide.sums);
         mem_free(narrow.sums);
@@ -286,7 +286,7 @@ static void test_minus_zero_is_zero(void **state)
 
         chunk_make(&chunk, seed, CHUNK_MIXED, 40, 40);
         for (int pass = 0; pass < 2; pass++) {
-            sums[pass] = evaluate(SUMS_GRADIENT, NULL, losses[seed % 4],
+            sums[pass] = evaluate(SUMS_GRADIENT, NULL, loss_samples[seed % 4],
                                   &chunk.rows, chunk.w, NULL);
             for (size_t i = 0; i < (size_t)chunk.rows.rows * chunk.rows.stride;
                  i++)
@@ -304,7 +304,7 @@ static void test_hessian_agrees_with_hessvec(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < 60; seed++) {
-        const enum loss loss = losses[seed % 3];
+        const struct loss loss = loss_samples[seed % 3];
         struct chunk chunk;
         struct results full, product;
         double *v;
@@ -341,7 +341,8 @@ static void test_hessvec_is_a_derivative(void **state)
 
     (void)state;
     for (uint64_t seed = 0; seed < 60; seed++) {
-        const enum loss loss = seed % 2 == 0 ? LOSS_LOGISTIC : LOSS_SQUARED;
+        const struct loss loss =
+            loss_plain(seed % 2 == 0 ? LOSS_LOGISTIC : LOSS_SQUARED);
         struct results side[2], product;
         struct chunk chunk;
         double *weight, *v, *w;
@@ -388,11 +389,11 @@ static void test_weights(void **state)
         weight = add_weights(&chunk, 0);
         for (uint32_t i = 0; i < chunk.rows.rows; i++)
             weight[i] = 1.0;
-        ones = evaluate(SUMS_GRADIENT, NULL, losses[seed % 4], &chunk.rows,
-                        chunk.w, NULL);
+        ones = evaluate(SUMS_GRADIENT, NULL, loss_samples[seed % 4],
+                        &chunk.rows, chunk.w, NULL);
         chunk.rows.weight = NULL;
-        none = evaluate(SUMS_GRADIENT, NULL, losses[seed % 4], &chunk.rows,
-                        chunk.w, NULL);
+        none = evaluate(SUMS_GRADIENT, NULL, loss_samples[seed % 4],
+                        &chunk.rows, chunk.w, NULL);
         assert_true(same(&none, &ones));
         mem_free(none.sums);
         mem_free(ones.sums);

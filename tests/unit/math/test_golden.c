@@ -22,14 +22,14 @@ enum plant { PLANT_NONE, PLANT_FMA_Z, PLANT_FMA_G, PLANT_ORDER, PLANT_FLOAT };
 
 /* The squared loss in scalars, with a fault; other losses are the reference's
  * own.  PLANT_NONE shows that only the faults matter. */
-static void planted(const void *context, enum loss loss,
+static void planted(const void *context, struct loss loss,
                     const struct dense_rows *in, const double *w, double *g,
                     double *loss_sum)
 {
     const enum plant plant = *(const enum plant *)context;
 
     kernel_gradient_ref(loss, in, w, g, loss_sum);
-    if (loss != LOSS_SQUARED)
+    if (loss.kind != LOSS_SQUARED)
         return;
     *loss_sum = 0.0;
     memset(g, 0, in->stride * sizeof *g);

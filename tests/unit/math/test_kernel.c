@@ -23,13 +23,10 @@
     "7ebc96bec2cdd289a01123f9620860851972ffeb68e8d04521e6e9932a5a2182"
 
 static const enum isa isas[] = {ISA_PORTABLE, ISA_AVX2, ISA_AVX512};
-static const enum loss losses[] = {
-    LOSS_LOGISTIC, LOSS_SQUARED,    LOSS_SQUARED_HINGE,
-    LOSS_HINGE,    LOSS_HINGE_SOFT, (enum loss)(LOSS_HINGE_SOFT + 5)};
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static void assert_same(const struct chunk *chunk, enum isa isa, enum loss loss,
-                        uint64_t seed)
+static void assert_same(const struct chunk *chunk, enum isa isa,
+                        struct loss loss, uint64_t seed)
 {
     const uint32_t stride = chunk->rows.stride;
     double *ref = mem_new(stride, sizeof *ref);
@@ -44,7 +41,7 @@ static void assert_same(const struct chunk *chunk, enum isa isa, enum loss loss,
     kernel_gradient(isa, loss, &chunk->rows, chunk->w, got, &got_loss, scratch);
     if (!same_bits(ref, got, stride) || !same_bits(&ref_loss, &got_loss, 1))
         fail_msg("seed %llu: %s, loss %d, %u rows of %u differ",
-                 (unsigned long long)seed, isa_name(isa), (int)loss,
+                 (unsigned long long)seed, isa_name(isa), (int)loss.kind,
                  chunk->rows.rows, stride);
     mem_free(ref);
     mem_free(got);
@@ -53,7 +50,7 @@ static void assert_same(const struct chunk *chunk, enum isa isa, enum loss loss,
 
 /* Scores, slopes, and the sums of some columns at a time: the gradient. */
 static void assert_columns(const struct chunk *chunk, enum isa isa,
-                           enum loss loss, uint64_t seed)
+                           struct loss loss, uint64_t seed)
 {
     const uint32_t stride = chunk->rows.stride;
     const uint32_t rows = chunk->rows.rows;
@@ -77,7 +74,7 @@ static void assert_columns(const struct chunk *chunk, enum isa isa,
     kernel_columns(isa, &chunk->rows, z, first, stride - first, got + first);
     if (!same_bits(ref, got, stride) || !same_bits(&ref_loss, &got_loss, 1))
         fail_msg("seed %llu: columns, %s, loss %d, %u rows of %u differ",
-                 (unsigned long long)seed, isa_name(isa), (int)loss, rows,
+                 (unsigned long long)seed, isa_name(isa), (int)loss.kind, rows,
                  stride);
     mem_free(ref);
     mem_free(got);
@@ -123,13 +120,12 @@ static void test_variants_agree(void **state)
             if (!isa_runs(isas[i]))
                 continue;
             assert_same(&chunk, isas[i],
-                        losses[seed / CHUNK_KINDS % COUNT(losses)], seed);
+                        loss_samples[seed / CHUNK_KINDS % LOSSES], seed);
             if (seed % 4 == 0)
                 assert_scores(&chunk, isas[i], seed);
             if (seed % 4 == 1)
                 assert_columns(&chunk, isas[i],
-                               losses[seed / CHUNK_KINDS % COUNT(losses)],
-                               seed);
+                               loss_samples[seed / CHUNK_KINDS % LOSSES], seed);
         }
         chunk_close(&chunk);
     }
@@ -153,13 +149,13 @@ static void test_unaligned(void **state)
     for (unsigned i = 0; i < 7; i++)
         y[1 + i] = i % 2 == 0 ? 1.0 : -1.0;
     for (size_t i = 0; i < COUNT(isas); i++) {
-        for (size_t l = 0; isa_runs(isas[i]) && l < COUNT(losses); l++)
-            assert_same(&chunk, isas[i], losses[l], 0);
+        for (size_t l = 0; isa_runs(isas[i]) && l < LOSSES; l++)
+            assert_same(&chunk, isas[i], loss_samples[l], 0);
     }
 }
 
 /* One row, one column: g = r and the loss can be told from the outside. */
-static void slope_at(enum isa isa, enum loss loss, double z, double y,
+static void slope_at(enum isa isa, struct loss loss, double z, double y,
                      double *r, double *value)
 {
     const float x[8] = {1.0f};
@@ -196,17 +192,17 @@ static void test_definition(void **state)
         double r = 0.0;
         double loss = 0.0;
 
-        slope_at(ISA_PORTABLE, LOSS_LOGISTIC, z, y, &r, &loss);
+        slope_at(ISA_PORTABLE, loss_plain(LOSS_LOGISTIC), z, y, &r, &loss);
         assert_near(r, (long double)-y / (1.0L + expl(m)), 6e-16);
         assert_near(loss, m > 0 ? log1pl(expl(-m)) : log1pl(expl(m)) - m,
                     6e-16);
-        slope_at(ISA_PORTABLE, LOSS_SQUARED, z, y, &r, &loss);
+        slope_at(ISA_PORTABLE, loss_plain(LOSS_SQUARED), z, y, &r, &loss);
         assert_near(r, 2.0L * ((long double)z - (long double)y), 3e-16);
         assert_near(loss, powl((long double)z - (long double)y, 2.0L), 6e-16);
-        slope_at(ISA_PORTABLE, LOSS_SQUARED_HINGE, z, y, &r, &loss);
+        slope_at(ISA_PORTABLE, loss_plain(LOSS_SQUARED_HINGE), z, y, &r, &loss);
         assert_near(r, -2.0L * (long double)y * hinge, 3e-16);
         assert_near(loss, hinge * hinge, 6e-16);
-        slope_at(ISA_PORTABLE, LOSS_HINGE, z, y, &r, &loss);
+        slope_at(ISA_PORTABLE, loss_plain(LOSS_HINGE), z, y, &r, &loss);
         assert_near(r, hinge > 0.0L ? (long double)-y : 0.0L, 0.0);
         assert_near(loss, hinge, 3e-16);
         /* The parabola near the kink, then the line. */
@@ -214,7 +210,7 @@ static void test_definition(void **state)
             const long double width = ldexpl(1, -k);
             const long double near = fminl(hinge / width, 1);
 
-            slope_at(ISA_PORTABLE, (enum loss)(LOSS_HINGE_SOFT + k), z, y, &r,
+            slope_at(ISA_PORTABLE, loss_hinge_soft((uint32_t)k + 1), z, y, &r,
                      &loss);
             assert_near(r, (long double)-y * near, 3e-16);
             assert_near(loss, near * (hinge - width * near / 2), 6e-16);
@@ -232,16 +228,17 @@ static void test_edges(void **state)
     for (size_t i = 0; i < COUNT(isas); i++) {
         if (!isa_runs(isas[i]))
             continue;
-        slope_at(isas[i], LOSS_LOGISTIC, -1e308, 1.0, &r, &loss);
+        slope_at(isas[i], loss_plain(LOSS_LOGISTIC), -1e308, 1.0, &r, &loss);
         assert_true(r == -1.0 && loss == 1e308);
-        slope_at(isas[i], LOSS_LOGISTIC, 1e308, 1.0, &r, &loss);
+        slope_at(isas[i], loss_plain(LOSS_LOGISTIC), 1e308, 1.0, &r, &loss);
         assert_true(r < 0.0 && r > -1e-303 && loss > 0.0 && loss < 1e-303);
-        slope_at(isas[i], LOSS_SQUARED, -0.0, 0.0, &r, &loss);
+        slope_at(isas[i], loss_plain(LOSS_SQUARED), -0.0, 0.0, &r, &loss);
         assert_true(r == 0.0 && !signbit(r) && loss == 0.0 && !signbit(loss));
-        slope_at(isas[i], LOSS_SQUARED_HINGE, 1.0, 1.0, &r, &loss);
+        slope_at(isas[i], loss_plain(LOSS_SQUARED_HINGE), 1.0, 1.0, &r, &loss);
         assert_true(r == 0.0 && !signbit(r) && loss == 0.0 && !signbit(loss));
-        for (size_t l = 0; l < COUNT(losses); l++) {
-            slope_at(isas[i], losses[l], (double)INFINITY, 1.0, &r, &loss);
+        for (size_t l = 0; l < LOSSES; l++) {
+            slope_at(isas[i], loss_samples[l], (double)INFINITY, 1.0, &r,
+                     &loss);
             assert_true(isnan(r) && isnan(loss));
         }
     }
@@ -271,9 +268,9 @@ static void test_padding_rows(void **state)
         memcpy(y, chunk.y, sizeof *y * chunk.rows.rows);
         more.x = x;
         more.y = y;
-        kernel_gradient_ref(losses[seed % COUNT(losses)], &chunk.rows, chunk.w,
+        kernel_gradient_ref(loss_samples[seed % LOSSES], &chunk.rows, chunk.w,
                             g[0], &loss[0]);
-        kernel_gradient_ref(losses[seed % COUNT(losses)], &more, chunk.w, g[1],
+        kernel_gradient_ref(loss_samples[seed % LOSSES], &more, chunk.w, g[1],
                             &loss[1]);
         if (!same_bits(g[0], g[1], more.stride) ||
             !same_bits(&loss[0], &loss[1], 1))

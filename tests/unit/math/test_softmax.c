@@ -178,7 +178,7 @@ static void test_variants_agree(void **state)
     }
 }
 
-static double loss_at(const struct example *e, const double *w)
+static double loss_of_w(const struct example *e, const double *w)
 {
     double g[DIMS_MAX], loss;
 
@@ -231,10 +231,10 @@ static void test_derivatives(void **state)
         for (uint32_t j = 0; j < e.classes * e.in.stride; j++)
             w[j] = e.w[j] - h * e.v[j];
         softmax_gradient_ref(e.classes, &e.in, w, down, &loss);
-        far = -loss_at(&e, w);
+        far = -loss_of_w(&e, w);
         for (uint32_t j = 0; j < e.classes * e.in.stride; j++)
             w[j] = e.w[j] + h * e.v[j];
-        far += loss_at(&e, w);
+        far += loss_of_w(&e, w);
         assert_true(fabs(far / (2 * h) - slope) < 1e-5 * (1 + fabs(slope)));
         for (uint32_t j = 0; j < e.classes * e.in.stride; j++)
             assert_true(fabs((up[j] - down[j]) / (2 * h) - hv[j]) <

@@ -19,8 +19,6 @@
 enum { ROWS_MAX = 140, COLS_MAX = 90, ENTRIES_MAX = ROWS_MAX * COLS_MAX };
 
 static const enum isa isas[] = {ISA_PORTABLE, ISA_AVX2, ISA_AVX512};
-static const enum loss losses[] = {LOSS_LOGISTIC, LOSS_SQUARED,
-                                   LOSS_SQUARED_HINGE, LOSS_HINGE};
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 struct sparse_case {
@@ -95,7 +93,7 @@ static void case_make(struct sparse_case *c, uint64_t seed, bool values)
     };
 }
 
-static enum err add(const struct sparse_case *c, enum isa isa, enum loss loss,
+static enum err add(const struct sparse_case *c, enum isa isa, struct loss loss,
                     uint32_t chunk, struct tally *tally)
 {
     struct sparse_round round = {0};
@@ -117,7 +115,7 @@ static enum err add(const struct sparse_case *c, enum isa isa, enum loss loss,
 /* The same by halves: residuals, then columns in three spans, the last first.
  */
 static enum err add_by_columns(const struct sparse_case *c, enum isa isa,
-                               enum loss loss, uint32_t chunk,
+                               struct loss loss, uint32_t chunk,
                                struct tally *tally)
 {
     const bool csr = c->rows.value != NULL;
@@ -161,7 +159,7 @@ static bool same_tally(const struct tally *a, const struct tally *b)
     return digest_equal(&of_a, &of_b);
 }
 
-static void assert_variants(const struct sparse_case *c, enum loss loss,
+static void assert_variants(const struct sparse_case *c, struct loss loss,
                             uint64_t seed)
 {
     struct tally ref, got;
@@ -177,14 +175,14 @@ static void assert_variants(const struct sparse_case *c, enum loss loss,
         tally_clear(&got);
         if (add(c, isas[i], loss, 1, &got) != wanted || !same_tally(&ref, &got))
             fail_msg("seed %llu: %s, loss %d, %u rows of %u differ",
-                     (unsigned long long)seed, isa_name(isas[i]), (int)loss,
-                     c->rows.rows, c->rows.cols);
+                     (unsigned long long)seed, isa_name(isas[i]),
+                     (int)loss.kind, c->rows.rows, c->rows.cols);
         tally_clear(&got);
         if (add_by_columns(c, isas[i], loss, 1, &got) != wanted ||
             (wanted == ERR_OK && !same_tally(&ref, &got)))
             fail_msg("seed %llu: %s, loss %d, %u rows of %u by columns differ",
-                     (unsigned long long)seed, isa_name(isas[i]), (int)loss,
-                     c->rows.rows, c->rows.cols);
+                     (unsigned long long)seed, isa_name(isas[i]),
+                     (int)loss.kind, c->rows.rows, c->rows.cols);
     }
     tally_close(&ref);
     tally_close(&got);
@@ -197,7 +195,7 @@ static void test_variants_agree(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 2000; seed++) {
         case_make(&c, seed, seed % 4 < 2);
-        assert_variants(&c, losses[seed / 7 % COUNT(losses)], seed);
+        assert_variants(&c, loss_samples[seed / 7 % LOSSES], seed);
     }
 }
 
@@ -233,17 +231,19 @@ static void test_refused_whole(void **state)
             c.weight[last] = HUGE_VAL;
             break;
         }
-        assert_variants(&c, losses[seed / 7 % COUNT(losses)], seed);
+        assert_variants(&c, loss_samples[seed / 7 % LOSSES], seed);
     }
     case_make(&c, 0, false);
     c.y[0] = nan("");
     assert_int_equal(tally_init(&tally, c.rows.cols, 1), ERR_OK);
-    assert_int_equal(add(&c, ISA_PORTABLE, LOSS_SQUARED, 0, &tally), ERR_RANGE);
+    assert_int_equal(add(&c, ISA_PORTABLE, loss_plain(LOSS_SQUARED), 0, &tally),
+                     ERR_RANGE);
     for (uint32_t j = 0; j < c.rows.cols; j++)
         assert_true(tally.sum[j] == 0);
     c.y[0] = 1;
-    assert_int_equal(add(&c, ISA_PORTABLE, LOSS_SQUARED, 0, &tally), ERR_OK);
-    assert_int_equal(add(&c, ISA_PORTABLE, LOSS_SQUARED, 0, &tally),
+    assert_int_equal(add(&c, ISA_PORTABLE, loss_plain(LOSS_SQUARED), 0, &tally),
+                     ERR_OK);
+    assert_int_equal(add(&c, ISA_PORTABLE, loss_plain(LOSS_SQUARED), 0, &tally),
                      ERR_OVERLAP);
     tally_close(&tally);
 }
@@ -276,7 +276,8 @@ static void test_near_the_truth(void **state)
                     (long double)(c.rows.value ? c.value[k] : 1.0f);
         }
         assert_int_equal(tally_init(&tally, c.rows.cols, 1), ERR_OK);
-        assert_int_equal(add(&c, isa_best(), LOSS_SQUARED, 0, &tally), ERR_OK);
+        assert_int_equal(
+            add(&c, isa_best(), loss_plain(LOSS_SQUARED), 0, &tally), ERR_OK);
         tally_gradient(&tally, c.exponent, got);
         for (uint32_t j = 0; j < c.rows.cols; j++) {
             /* Index weights have 30 bits. */
@@ -393,22 +394,22 @@ static void test_odd_shapes(void **state)
         const enum evaluation_kind kind =
             n / 2 == 0 ? EVALUATE_GRADIENT : EVALUATE_HESSVEC;
 
-        for (size_t l = 0; l < COUNT(losses); l++) {
+        for (size_t l = 0; l < LOSSES; l++) {
             shape_make(&c, none, COUNT(none), 7, values);
             c.what.kind = kind;
-            assert_variants(&c, losses[l], 0);
+            assert_variants(&c, loss_samples[l], 0);
             shape_make(&c, ends, COUNT(ends), 9, values);
             c.what.kind = kind;
-            assert_variants(&c, losses[l], 1);
+            assert_variants(&c, loss_samples[l], 1);
             shape_make(&c, single, COUNT(single), 1, values);
             c.what.kind = kind;
-            assert_variants(&c, losses[l], 2);
+            assert_variants(&c, loss_samples[l], 2);
             shape_make(&c, full, COUNT(full), COLS_MAX, values);
             c.what.kind = kind;
-            assert_variants(&c, losses[l], 3);
+            assert_variants(&c, loss_samples[l], 3);
             shape_make(&c, growing, ROWS_MAX, COLS_MAX, values);
             c.what.kind = kind;
-            assert_variants(&c, losses[l], 4);
+            assert_variants(&c, loss_samples[l], 4);
         }
     }
 }
@@ -449,8 +450,8 @@ static void test_very_wide(void **state)
 
         assert_int_equal(tally_init(&ref, WIDE, 1), ERR_OK);
         assert_int_equal(tally_init(&got, WIDE, 1), ERR_OK);
-        assert_int_equal(sparse_add_chunk_ref(LOSS_LOGISTIC, &rows, &what,
-                                              exponent, 0, &ref),
+        assert_int_equal(sparse_add_chunk_ref(loss_plain(LOSS_LOGISTIC), &rows,
+                                              &what, exponent, 0, &ref),
                          ERR_OK);
         for (size_t i = 0; i < COUNT(isas); i++) {
             struct sparse_round round = {0};
@@ -461,10 +462,10 @@ static void test_very_wide(void **state)
             tally_clear(&got);
             assert_int_equal(sparse_round_init(&round, WIDE), ERR_OK);
             assert_int_equal(sparse_round_prepare(&round, &what, WIDE), ERR_OK);
-            assert_int_equal(sparse_add_chunk(isas[i], LOSS_LOGISTIC, &rows,
-                                              &what, &round, exponent, 0, &desk,
-                                              &got),
-                             ERR_OK);
+            assert_int_equal(
+                sparse_add_chunk(isas[i], loss_plain(LOSS_LOGISTIC), &rows,
+                                 &what, &round, exponent, 0, &desk, &got),
+                ERR_OK);
             sparse_settle(&desk, &got);
             sparse_round_close(&round);
             assert_true(same_tally(&ref, &got));
@@ -499,16 +500,19 @@ static void test_desk_is_shared(void **state)
         assert_int_equal(tally_init(&shared, a.rows.cols, 3), ERR_OK);
         for (uint32_t j = 0; j < a.rows.cols; j++)
             apart.sum[j] = shared.sum[j] = (int64_t)(j * seed) - 700;
-        assert_int_equal(add(&a, isa_best(), LOSS_SQUARED, 0, &apart), ERR_OK);
-        assert_int_equal(add(&b, isa_best(), LOSS_SQUARED, 2, &apart), ERR_OK);
+        assert_int_equal(
+            add(&a, isa_best(), loss_plain(LOSS_SQUARED), 0, &apart), ERR_OK);
+        assert_int_equal(
+            add(&b, isa_best(), loss_plain(LOSS_SQUARED), 2, &apart), ERR_OK);
         for (uint32_t chunk = 3; chunk-- > 0;) {
             const struct sparse_case *const c = chunk == 0   ? &a
                                                 : chunk == 1 ? &bad
                                                              : &b;
 
             assert_int_equal(
-                sparse_add_chunk(isa_best(), LOSS_SQUARED, &c->rows, &c->what,
-                                 NULL, a.exponent, chunk, &desk, &shared),
+                sparse_add_chunk(isa_best(), loss_plain(LOSS_SQUARED), &c->rows,
+                                 &c->what, NULL, a.exponent, chunk, &desk,
+                                 &shared),
                 chunk == 1 ? ERR_RANGE : ERR_OK);
         }
         sparse_settle(&desk, &shared);
@@ -533,19 +537,22 @@ static void test_csr_limits(void **state)
     c.y[0] = 0.5; /* The residual of least squares is then -1. */
     c.exponent[0] = -7;
     c.exponent[1] = 56;
-    assert_variants(&c, LOSS_SQUARED, 0);
+    assert_variants(&c, loss_plain(LOSS_SQUARED), 0);
     assert_int_equal(tally_init(&tally, 2, 1), ERR_OK);
-    assert_int_equal(add(&c, isa_best(), LOSS_SQUARED, 0, &tally), ERR_OK);
+    assert_int_equal(add(&c, isa_best(), loss_plain(LOSS_SQUARED), 0, &tally),
+                     ERR_OK);
     assert_true(tally.sum[0] == 0);
     assert_true(tally.sum[1] == -(INT64_C(1) << 56));
     tally_clear(&tally);
     c.exponent[0] = -8;
-    assert_variants(&c, LOSS_SQUARED, 1);
-    assert_int_equal(add(&c, isa_best(), LOSS_SQUARED, 0, &tally), ERR_RANGE);
+    assert_variants(&c, loss_plain(LOSS_SQUARED), 1);
+    assert_int_equal(add(&c, isa_best(), loss_plain(LOSS_SQUARED), 0, &tally),
+                     ERR_RANGE);
     c.exponent[0] = 0;
     c.exponent[1] = 57;
-    assert_variants(&c, LOSS_SQUARED, 2);
-    assert_int_equal(add(&c, isa_best(), LOSS_SQUARED, 0, &tally), ERR_RANGE);
+    assert_variants(&c, loss_plain(LOSS_SQUARED), 2);
+    assert_int_equal(add(&c, isa_best(), loss_plain(LOSS_SQUARED), 0, &tally),
+                     ERR_RANGE);
     assert_true(tally.sum[0] == 0 && tally.sum[1] == 0);
     tally_close(&tally);
 }

@@ -14,7 +14,7 @@
 #include "model/linear/problem.h"
 
 /* dloss/dz and the loss by the kernel: one row, one column, x = 1. */
-static double residual(enum loss loss, double z, double y, double *value)
+static double residual(struct loss loss, double z, double y, double *value)
 {
     static const float x[8] = {1};
     const double w[8] = {z};

@@ -67,7 +67,7 @@ static struct local_part part_of(struct table *t)
         .counted = ROWS,
         .cols = DIMS,
         .dims = DIMS,
-        .loss = LOSS_SQUARED,
+        .loss = {.kind = LOSS_SQUARED},
         .gradient = gradient,
         .row = row,
     };
@@ -136,7 +136,7 @@ static void test_gd_goes_on_where_it_was(void **state)
 static void test_sgd_goes_on_where_it_was(void **state)
 {
     const struct local whole = plan_of(OPTIM_SGD, 10);
-    const struct sgd_options alone = {.loss = LOSS_SQUARED,
+    const struct sgd_options alone = {.loss = {.kind = LOSS_SQUARED},
                                       .rate = 0.3,
                                       .c = 1,
                                       .passes = 10,

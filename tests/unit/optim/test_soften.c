@@ -53,10 +53,10 @@ static double dot(const double *a, const double *b)
     return sum;
 }
 
-static enum loss loss_of(const struct evaluation *what)
+static struct loss loss_of(const struct evaluation *what)
 {
-    return what->soft == 0 ? LOSS_HINGE
-                           : (enum loss)(LOSS_HINGE_SOFT + what->soft - 1);
+    return what->soft == 0 ? loss_plain(LOSS_HINGE)
+                           : loss_hinge_soft(what->soft);
 }
 
 static double evaluate(const struct problem *p, const struct evaluation *what,
