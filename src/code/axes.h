@@ -30,11 +30,15 @@ struct placement_ops {
     const char *name;
     enum carrier carrier;
     bool grouped;
+    bool cut;    /* Not grouped, and work may yet be sent in pieces. */
+    bool summed; /* Coded, and no equations to solve: any number of slots. */
     uint64_t traits; /* What rules.c has to know of it. */
     /* P; NULL: n. */
     uint32_t (*parts)(const struct code *code);
     /* The first chunk of a part, P included; NULL: all parts are alike. */
     uint32_t (*part_first)(const struct code *code, uint32_t part);
+    /* Grouped: the slots of a group, if all have as many; NULL: they do not. */
+    uint32_t (*group_size)(const struct code *code);
     /* NULL: a span is a part. */
     uint32_t (*span_count)(const struct code *code);
     uint32_t (*span_first)(const struct code *code, uint32_t span);
@@ -57,6 +61,8 @@ struct placement_ops {
     /* Coded: set the coefficients and the basis, number `draw` of many.
      * ERR_UNDECODABLE: this one is no code. */
     enum err (*draw)(struct code *code, uint32_t draw);
+    /* Operations of a draw; NULL: as many as a random matrix takes. */
+    uint64_t (*draw_cost)(const struct code *code);
     /* Weights of the slots; NULL: from the basis. */
     enum err (*decode)(const struct code *code, const bool *slot_in,
                        double *weight);

@@ -59,11 +59,10 @@ static uint64_t draw_cost(const struct code *code)
 {
     const uint64_t n = code->slots;
     const uint64_t s = code->spec.stragglers;
-    const uint64_t order = n + s;
+    const struct placement_ops *place = placement_ops(code->spec.placement);
 
-    if (code->spec.placement == PLACE_CYCLIC ||
-        code->spec.placement == PLACE_PARTIAL_CYCLIC)
-        return order * order * order + n * s * s * s;
+    if (place->draw_cost != NULL)
+        return place->draw_cost(code);
     return ((uint64_t)code->span_count * (s + 1) + n) * (s + 1) *
            (s + 1 + NORMAL_WORK);
 }

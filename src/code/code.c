@@ -81,8 +81,7 @@ static enum err vet_size(const struct code *code, struct why *why)
     if (code->slots == 0 || code->slots > CODE_SLOTS_MAX)
         return why_set(why, ERR_SHAPE, "a code serves 1 to %u workers, not %u",
                        CODE_SLOTS_MAX, code->slots);
-    if (coded && code->spec.placement != PLACE_LOCAL &&
-        code->spec.placement != PLACE_STALE && code->slots > CODE_NUMERIC_MAX)
+    if (coded && !place_of(code)->summed && code->slots > CODE_NUMERIC_MAX)
         return why_set(why, ERR_SHAPE,
                        "code %s serves at most %u workers, not %u; use `rep`",
                        code->spec.name, CODE_NUMERIC_MAX, code->slots);
@@ -152,7 +151,7 @@ static enum err vet_schedule(const struct code *code, struct why *why)
     const struct placement_ops *place = place_of(code);
     const bool cuts = spec->schedule != SCHED_ALL;
 
-    if (cuts && !place->grouped && spec->placement != PLACE_SHIFT)
+    if (cuts && !place->grouped && !place->cut)
         return why_set(why, ERR_SHAPE,
                        "code %s sends a slot's work whole; schedule %s does "
                        "not go with it",

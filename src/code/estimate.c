@@ -35,10 +35,9 @@ static double ratio_rescale(const struct code *code, uint64_t rows_covered,
     return rows_covered == 0 ? 1 : (double)rows / (double)rows_covered;
 }
 
-/* Slots that hold the same span; they are equally many everywhere. */
 static uint32_t group_size(const struct code *code)
 {
-    return code->spec.placement == PLACE_ONCE ? 1 : code->spec.stragglers + 1;
+    return placement_ops(code->spec.placement)->group_size(code);
 }
 
 /* All d slots of a group are among the f silent ones of n with probability
@@ -60,11 +59,10 @@ static double unbiased_rescale(const struct code *code, uint64_t rows_covered,
     return 1 / (1 - missed);
 }
 
-/* Groups that are alike: a home has as many slots as it happens to have. */
 static bool groups_alike(const struct code_spec *spec)
 {
-    return placement_ops(spec->placement)->grouped &&
-           spec->placement != PLACE_HOMES && spec->schedule == SCHED_ALL;
+    return placement_ops(spec->placement)->group_size != NULL &&
+           spec->schedule == SCHED_ALL;
 }
 
 static enum err unbiased_vet(const struct code *code, struct why *why)

@@ -182,13 +182,20 @@ enum err cyclic_draw(struct code *code, uint32_t draw)
     return err;
 }
 
+uint64_t cyclic_draw_cost(const struct code *code)
+{
+    const uint64_t n = code->slots;
+    const uint64_t s = code->spec.stragglers;
+    const uint64_t order = n + s;
+
+    return order * order * order + n * s * s * s;
+}
+
 enum err cyclic_vet(const struct code *code, struct why *why)
 {
     const struct code_spec *spec = &code->spec;
-    const uint64_t s = spec->stragglers;
-    const uint64_t order = code->slots + s;
 
-    if (order * order * order + code->slots * s * s * s > DRAW_WORK_MAX)
+    if (cyclic_draw_cost(code) > DRAW_WORK_MAX)
         return why_set(why, ERR_SHAPE,
                        "code %s with %u workers and %u stragglers takes too "
                        "long to set up; use `rep`, which needs no algebra",
@@ -204,4 +211,5 @@ const struct placement_ops placement_cyclic = {
     .vet = cyclic_vet,
     .folds = coded_folds,
     .draw = cyclic_draw,
+    .draw_cost = cyclic_draw_cost,
 };

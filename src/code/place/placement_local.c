@@ -51,6 +51,7 @@ static enum err local_decode(const struct code *code, const bool *slot_in,
 const struct placement_ops placement_local = {
     .name = "local",
     .carrier = CARRIER_F64,
+    .summed = true,
     .traits = TRAIT(AVERAGES) | TRAIT(ESTIMATE),
     .row = local_row,
     .vet = local_vet,

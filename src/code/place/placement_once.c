@@ -14,9 +14,16 @@ static uint32_t once_row(const struct code *code, uint32_t slot,
     return 1;
 }
 
+static uint32_t once_group_size(const struct code *code)
+{
+    (void)code;
+    return 1;
+}
+
 const struct placement_ops placement_once = {
     .name = "once",
     .carrier = CARRIER_TALLY,
     .grouped = true,
+    .group_size = once_group_size,
     .row = once_row,
 };

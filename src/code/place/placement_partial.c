@@ -163,4 +163,5 @@ const struct placement_ops placement_partial_cyclic = {
     .vet = partial_cyclic_vet,
     .folds = coded_folds,
     .draw = cyclic_draw,
+    .draw_cost = cyclic_draw_cost,
 };

@@ -59,11 +59,17 @@ static enum err rep_vet(const struct code *code, struct why *why)
                    spec->name, copies, copies, code->slots);
 }
 
+static uint32_t rep_group_size(const struct code *code)
+{
+    return code->spec.stragglers + 1;
+}
+
 const struct placement_ops placement_rep = {
     .name = "rep",
     .carrier = CARRIER_TALLY,
     .grouped = true,
     .traits = TRAIT(COPIES),
+    .group_size = rep_group_size,
     .span_count = rep_count,
     .span_first = rep_first,
     .row = rep_row,

@@ -27,6 +27,7 @@ static uint32_t shift_row(const struct code *code, uint32_t slot,
 const struct placement_ops placement_shift = {
     .name = "shift",
     .carrier = CARRIER_TALLY,
+    .cut = true,
     .traits = TRAIT(COPIES),
     .row = shift_row,
 };

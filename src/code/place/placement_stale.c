@@ -52,6 +52,7 @@ static enum err stale_decode(const struct code *code, const bool *slot_in,
 const struct placement_ops placement_stale = {
     .name = "stale",
     .carrier = CARRIER_F64,
+    .summed = true,
     .traits = TRAIT(LATE) | TRAIT(ESTIMATE),
     .row = stale_row,
     .vet = stale_vet,

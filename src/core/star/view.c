@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "code/rules.h"
 #include "core/bugs.h"
 #include "core/star/coordinator_parts.h"
 
@@ -144,11 +145,11 @@ static enum err code_for(struct coordinator *c, uint32_t slots,
                        slots != c->recoding.wanted_slots;
 
     /* A life that goes on may have to do without the code of the last view: it
-     * may have been this fallback then, too. */
+     * may have been this fallback then, too.  Rows that stay with their owners,
+     * and averages, which are no sums, `rep` cannot take over. */
     if ((err == ERR_OK && !worse) ||
         (!c->code_built && !c->trainer.ledger.resumed) || err == ERR_NOMEM ||
-        spec.placement == PLACE_HOMES ||
-        spec.placement == PLACE_LOCAL) /* No sum that `rep` could take over. */
+        (code_traits(&spec) & (TRAIT(OWNERS) | TRAIT(AVERAGES))) != 0)
         return err;
     /* No such code, or no certificate, for this many: replication is exact for
      * any number. */
