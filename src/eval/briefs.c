@@ -230,3 +230,17 @@ enum err brief_read_user(const struct brief *brief, uint32_t *dims,
     *chunks = get_u32(&in);
     return done(&in);
 }
+
+/* --- which of them -------------------------------------------------------- */
+
+struct brief brief_rows(uint8_t room[BRIEF_MAX], const struct problem *problem,
+                        bool products, const struct optim_options *optim)
+{
+    const struct subject subject = subject_of(problem);
+
+    if (products)
+        return brief_products(room, &subject.rows);
+    return optim->kind == OPTIM_AVERAGE
+               ? brief_local(room, &subject, &optim->local)
+               : brief_linear(room, &subject);
+}

@@ -27,17 +27,12 @@ struct brief sim_compute_brief(const struct world *world,
                                uint8_t room[BRIEF_MAX])
 {
     const struct sim_options *options = world->options;
-    const struct subject subject = subject_of(options->problem);
     const struct user_function user = {.dims = world->oracle.followed.dims,
                                        .chunks = world->oracle.chunks};
 
-    if (options->follow)
-        return brief_user(room, &user);
-    if (multiplies(world))
-        return brief_products(room, &subject.rows);
-    if (world->oracle.averages)
-        return brief_local(room, &subject, &options->optim.local);
-    return brief_linear(room, &subject);
+    return options->follow ? brief_user(room, &user)
+                           : brief_rows(room, options->problem,
+                                        multiplies(world), &options->optim);
 }
 
 /* Of these rows, when it is first needed. */

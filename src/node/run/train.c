@@ -459,24 +459,12 @@ static uint32_t outputs_in(const struct train_options *options)
     return problem_outputs(&problem);
 }
 
-static struct brief describe_rows(struct train *train,
-                                  const struct problem *problem)
-{
-    const struct train_options *options = train->options;
-    const struct subject subject = subject_of(problem);
-
-    if (code_spec_products(&options->code))
-        return brief_products(train->brief, &subject.rows);
-    return options->optim.kind == OPTIM_AVERAGE
-               ? brief_local(train->brief, &subject, &options->optim.local)
-               : brief_linear(train->brief, &subject);
-}
-
 static struct job describe_job(struct train *train)
 {
     const struct train_options *options = train->options;
     const struct dataset *data = options->data;
     const struct problem problem = problem_in(options);
+    const bool products = code_spec_products(&options->code);
 
     return (struct job){
         .id = options->job != 0 ? options->job : random_u64(),
@@ -490,8 +478,8 @@ static struct job describe_job(struct train *train)
         .dead_us = DEAD_US,
         .pulse_us = PULSE_US,
         .stints = options->stints,
-        .coded_cols = code_spec_products(&options->code) ? data->cols : 0,
-        .brief = describe_rows(train, &problem),
+        .coded_cols = products ? data->cols : 0,
+        .brief = brief_rows(train->brief, &problem, products, &options->optim),
     };
 }
 
