@@ -8,13 +8,13 @@
  */
 #include "data/read/memory.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "math/kernel/narrow.h"
 
 enum { BLOCK_VALUES = 1 << 16, STAGE_ENTRIES = 1 << 17, TILE_ROWS = 16 };
 
@@ -110,45 +110,18 @@ static bool in_range(const double *row, size_t count, bool wide)
     return good == count;
 }
 
-/* What a row is made of, once it is fp32. */
-struct tallied {
-    uint32_t spoiled; /* Not finite. */
-    uint32_t rounded;
-    uint32_t normal, zero; /* The rest is tiny. */
-};
-
-/* A row as fp32, counted on the way.  Vectors help: most of the time that a
- * program's array takes goes here.  Adding +0 makes a zero of -0, as in
- * block_pack. */
-__attribute__((optimize("O3"))) static struct tallied
-narrow(const double *restrict row, size_t count, float *restrict out)
-{
-    struct tallied t = {0};
-
-    for (size_t k = 0; k < count; k++) {
-        const float value = (float)row[k] + 0.0f;
-
-        out[k] = value;
-        t.rounded += (double)value != row[k];
-        t.normal += fabsf(value) >= FLT_MIN;
-        t.spoiled += !(fabsf(value) <= FLT_MAX) ? 1u : 0u;
-        t.zero += row[k] == 0;
-    }
-    return t;
-}
-
 /* Look at a row that narrow() has counted. */
-static void look_at(const double *row, size_t count, const struct tallied *t,
+static void look_at(const double *row, size_t count, const struct narrowed *n,
                     struct census *census)
 {
     census->rows++;
-    if (census->fits != VALUES_F32 || t->normal + t->zero != count) {
+    if (census->fits != VALUES_F32 || n->normal + n->zero != count) {
         look_closely(row, count, false, census);
         return;
     }
-    census->nonzero += t->normal;
-    census->rounded += t->rounded;
-    if (t->rounded > 0 && census->error < 0x1p-24)
+    census->nonzero += n->normal;
+    census->rounded += n->rounded;
+    if (n->rounded > 0 && census->error < 0x1p-24)
         census->error = 0x1p-24; /* At most. */
 }
 
@@ -165,6 +138,7 @@ static void merge(struct census *total, const struct census *one)
 
 struct packing {
     const struct memory_rows *from;
+    enum isa isa;
     bool wide;
     uint32_t features; /* Columns that are kept. */
     bool intercept;
@@ -182,11 +156,11 @@ static bool pack_values(const struct packing *p, const double *row, void *out,
     const enum storage storage = p->data->storage;
 
     if (storage == STORAGE_F32) {
-        const struct tallied t = narrow(row, p->features, out);
+        const struct narrowed n = narrow(p->isa, row, p->features, out);
 
-        if (t.spoiled == 0 && p->look != NULL)
-            look_at(row, p->features, &t, census);
-        return t.spoiled == 0;
+        if (n.spoiled == 0 && p->look != NULL)
+            look_at(row, p->features, &n, census);
+        return n.spoiled == 0;
     }
     if (p->look != NULL && !in_range(row, p->features, p->wide))
         return false;
@@ -376,6 +350,7 @@ enum err memory_pack(const struct memory_rows *from, bool wide,
 {
     struct dataset made = {0};
     struct packing p = {.from = from,
+                        .isa = isa_best(),
                         .wide = wide,
                         .intercept = options->intercept,
                         .data = &made};
