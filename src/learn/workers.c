@@ -149,6 +149,17 @@ static enum err choose_code(struct setup *setup, struct recipe *recipe,
                                                   : err;
 }
 
+/* A slip in its name is told before what the code would need. */
+static enum err check_code(const struct recipe *recipe, struct why *why)
+{
+    const char *text = recipe_text(recipe, OPT_CODE);
+
+    if (text == NULL || strcmp(text, AUTO_NAME) == 0 ||
+        preset_find(text) != NULL)
+        return ERR_OK;
+    return why_in(why, preset_unknown(text, why), "--code");
+}
+
 /* Line searches and curvature pairs: two sums must be over the same rows. */
 bool workers_search(const struct recipe *recipe)
 {
@@ -294,7 +305,9 @@ enum err setup_workers(struct setup *setup, struct recipe *recipe,
     if (err != ERR_OK)
         return err;
     count_workers(setup, recipe);
-    err = setup_rules(setup, recipe, why);
+    err = check_code(recipe, why);
+    if (err == ERR_OK)
+        err = setup_rules(setup, recipe, why);
     if (err == ERR_OK)
         err = take_sgd(recipe, why);
     if (err == ERR_OK)

@@ -516,8 +516,9 @@ static void test_refusals(void **state)
     refuse_key("data", "x.csv",
                "data is no key of a recipe: rows are given to muster_fit, "
                "muster_predict and muster_cross_validate");
-    refuse_fit("code", "nosuch", dense(), MUSTER_BAD_OPTION,
-               "code needs workers");
+    refuse_fit("code", "frc", dense(), MUSTER_BAD_OPTION, "code needs workers");
+    refuse_fit("code", "stel", dense(), MUSTER_BAD_OPTION,
+               "no code named stel");
     refuse_fit("stragglers", "2", dense(), MUSTER_BAD_OPTION,
                "stragglers needs workers");
     table[17][2] = (double)NAN;
