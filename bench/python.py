@@ -67,7 +67,7 @@ def timed(make, x, y, clock):
 def contenders(threads):
     import muster
     from sklearn.linear_model import LogisticRegression
-    ours = [(tol, lambda tol=tol: muster.LogisticRegression(threads=threads, tol=tol))
+    ours = [(tol, lambda tol=tol: muster.LogisticRegression(n_jobs=threads, tol=tol))
             for tol in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)]
     return ours, lambda: LogisticRegression(max_iter=100000)
 

@@ -37,6 +37,7 @@ class Progress:
 
     def __init__(self, verbose, callback):
         self.callback, self.curve, self.shown = callback, [], 0.0
+        self.stopped = False  # The callback said so.
         self.watch = self.step if verbose or callback else None
         self.display = notebook() if verbose else None
         self.cell = None
@@ -50,7 +51,8 @@ class Progress:
         self.curve.append(objective)
         if time.monotonic() - self.shown >= EVERY_S:
             self.show()
-        return bool(self.callback and self.callback(step, objective))
+        self.stopped = bool(self.callback and self.callback(step, objective)) or self.stopped
+        return self.stopped
 
     def show(self):
         self.shown = time.monotonic()

@@ -6,6 +6,8 @@ name is `hash_`.  Predictions are numpy's products with `coef_`.
 
 import copy
 import inspect
+import numbers
+import os
 import sys
 import warnings
 
@@ -152,7 +154,7 @@ PLAIN = ("gd", "agd", "momentum", "adam", "sgd")  # They estimate no gain; tol i
 SAID = {key: by for by, keys in {
     "the class": "model solver s", "C or alpha": "l2 cost c", "tol": "accuracy eps e",
     "fit_intercept": "no-intercept bias B", "solver": "optim optimizer optimiser",
-    "max_iter": "steps", "class_weight": "class-weight", "threads": "threads", "code": "code",
+    "max_iter": "steps", "class_weight": "class-weight", "n_jobs": "threads", "code": "code", "random_state": "seed",
     "workers": "n np workers", "address": "listen", "token": "token-file",
 }.items() for key in keys.split()}
 # Keys that say how a file becomes columns: arrays are columns already, and coef_
@@ -181,6 +183,25 @@ def in_parameters(why):
     if bare in SAID and bare not in ("model", "l2"):
         why = f"{SAID[bare]}{':' if key.endswith(':') else ''} {rest}"
     return why.replace("add -n N,", "add workers=N,")
+
+
+def threads_of(jobs):
+    """n_jobs as scikit-learn has it: -1 is all processors, -2 all but one."""
+    if jobs is None or isinstance(jobs, bool) or not isinstance(jobs, numbers.Integral) or jobs > 0:
+        return jobs
+    if jobs == 0:
+        raise ValueError("n_jobs 0: expected 1 or more, or -1: as many as there are processors")
+    return max(len(os.sched_getaffinity(0)) + 1 + int(jobs), 1)
+
+
+def seed_of(state):
+    """random_state as scikit-learn has it: None, a number, or what draws one."""
+    if state is None or isinstance(state, numbers.Integral):
+        return state
+    draw = getattr(state, "randint", getattr(state, "integers", None))
+    if draw is None:
+        raise ValueError(f"random_state must be None, a whole number or numpy's, not {state!r}")
+    return int(draw(1 << 31))
 
 
 class Linear:
@@ -299,7 +320,9 @@ class Linear:
         """Keys of the library for the parameters."""
         solver = self.solver or ("lbfgs" if sparse and model in QUICK else None)
         choices = dict(model=model, l2=l2, optim=solver, steps=self.max_iter,
-                       threads=self.threads, code=self.code, token_file=self.token)
+                       threads=threads_of(self.n_jobs), code=self.code, token_file=self.token)
+        if solver == "sgd":
+            choices["seed"] = seed_of(self.random_state)
         choices["tol" if solver in PLAIN else "accuracy"] = self.tol
         if not self.fit_intercept:
             choices["no-intercept"] = True
@@ -311,6 +334,9 @@ class Linear:
         elif self.workers:
             choices["n"] = self.workers
         more = check_recipe(self.recipe)
+        if "loss" in more and model != "svm":
+            raise ValueError(f"recipe: loss {more['loss']} is of LinearSVC; {type(self).__name__} "
+                             f"has that of its class, {model}")
         if "tol" in more and choices.get("tol") is not None:
             raise ValueError(f"recipe: tol is said by tol with solver {solver!r}; leave one out")
         choices.update(more)
@@ -337,16 +363,22 @@ class Linear:
             why = in_parameters(why)
         if status == _library.BAD_DATA:
             check_numbers(x.data if is_sparse(x) else x, f"Input X of {type(self).__name__}")
-        if status:
+        if status and not (progress.stopped and status == _library.STOPPED and made):
             raise _library.error_of(status, why, made)
         if not made.converged:
-            advice = "" if "no further step" in made.ended else \
-                f"raise max_iter ({self.max_iter}) or "
-            warnings.warn(f"{made.ended}; {advice}scale the data",
+            warnings.warn(self._not_converged(made, progress.stopped),
                           learned("ConvergenceWarning", UserWarning), stacklevel=3)
         if progress.curve:
             self.loss_curve_ = progress.curve
         return made
+
+    def _not_converged(self, made, stopped):
+        if stopped:
+            return (f"the callback stopped the training after {made.steps} steps; the estimator "
+                    "is fitted with what was reached, which has not converged")
+        advice = "" if "no further step" in made.ended else \
+            f"raise max_iter ({self.max_iter}) or "
+        return f"{made.ended}; {advice}scale the data"
 
     def _keep(self, model):
         """coef_, intercept_ and the rest."""
@@ -396,10 +428,11 @@ class Classifier(Linear):
     _estimator_type = "classifier"
 
     def __init__(self, C=1.0, *, fit_intercept=True, class_weight=None, tol=None,
-                 max_iter=1000, solver=None, threads=None, workers=None, address=None,
-                 token=None, code=None, recipe=None, verbose=0, callback=None):
+                 max_iter=1000, solver=None, random_state=None, n_jobs=None, workers=None,
+                 address=None, token=None, code=None, recipe=None, verbose=0, callback=None):
         self.C, self.fit_intercept, self.class_weight = C, fit_intercept, class_weight
-        self.tol, self.max_iter, self.solver, self.threads = tol, max_iter, solver, threads
+        self.tol, self.max_iter, self.solver = tol, max_iter, solver
+        self.random_state, self.n_jobs = random_state, n_jobs
         self.workers, self.address, self.token, self.code = workers, address, token, code
         self.recipe, self.verbose, self.callback = recipe, verbose, callback
 
@@ -452,6 +485,9 @@ class Classifier(Linear):
         has it."""
         if len(self.classes_) == 2:
             return self._all_at_once(self.loss, x, number, weight, factor)
+        if "out" in check_recipe(self.recipe):
+            raise ValueError("recipe: out is the folder of one training, and there is one for "
+                             f"each of {len(self.classes_)} classes; leave it out")
         models = []
         for k in range(len(self.classes_)):
             mine = number == k
@@ -501,12 +537,14 @@ class LogisticRegression(WithProbabilities):
     tol: end when what is left to gain is this share of the objective; None: 1e-10.
     With solver gd, agd, momentum, adam: when |gradient| is this; None: never.
     solver: "newton", "lbfgs", "agd", ...; None: newton, of sparse rows lbfgs.
-    threads: of each process; None: processors divided by workers.
+    n_jobs: threads of each process; None: processors divided by workers; -1: all.
+    random_state: of solver "sgd" the order of rows; nothing else is random.
     workers: processes that train together; the model stays the same, bit for bit.
     address, token: listen there for workers (muster join), with the key's file.
     code: who computes what ("steal", "frc", ...; `muster codes`).
     recipe: other keys of `muster train`, a dict; not those said by parameters.
-    verbose: 1 shows progress.  callback(step, objective): return True to stop.
+    verbose: 1 shows progress.  callback(step, objective): return True to stop, with
+    what was reached and a warning; of one class against the rest each class.
 
     Fitted: classes_, coef_, intercept_, n_iter_, n_features_in_,
     feature_names_in_, objective_ (mean loss + penalty), hash_, model_.
@@ -548,12 +586,12 @@ class Ridge(Linear):
     loss = "linear"
 
     def __init__(self, alpha=1.0, *, fit_intercept=True, tol=None, max_iter=1000, solver=None,
-                 threads=None, workers=None, address=None, token=None, code=None, recipe=None,
-                 verbose=0, callback=None):
+                 random_state=None, n_jobs=None, workers=None, address=None, token=None,
+                 code=None, recipe=None, verbose=0, callback=None):
         self.alpha, self.fit_intercept, self.tol, self.max_iter = alpha, fit_intercept, tol, max_iter
-        self.solver, self.threads, self.workers, self.address = solver, threads, workers, address
-        self.token, self.code, self.recipe = token, code, recipe
-        self.verbose, self.callback = verbose, callback
+        self.solver, self.random_state, self.n_jobs = solver, random_state, n_jobs
+        self.workers, self.address, self.token, self.code = workers, address, token, code
+        self.recipe, self.verbose, self.callback = recipe, verbose, callback
 
     def _learn(self, X, y, sample_weight):
         x, y, weight = self._check_fit(X, y, sample_weight)

@@ -24,7 +24,7 @@ X = rng.normal(size=(600, 12))
 Y = (X @ rng.normal(size=12) + rng.normal(size=600) > 0).astype(int)
 W = rng.random(600)
 MANY = rng.integers(0, 4, 600)
-ONE = muster.LogisticRegression(threads=1).fit(X, Y)
+ONE = muster.LogisticRegression(n_jobs=1).fit(X, Y)
 
 def children(pid):
     return [int(p) for p in open(f"/proc/{pid}/task/{pid}/children").read().split()]
@@ -50,7 +50,7 @@ def h(x, y=Y, **more):
     return muster.LogisticRegression(solver="newton", **more).fit(x, y).hash_
 print(len({h(S), h(np.asfortranarray(S)), h(S.astype(np.float32)), h(S.astype(np.int8)),
            h(np.repeat(S, 2, axis=1)[:, ::2]), h(sp.csr_matrix(S)), h(S.tolist()),
-           h(S, np.where(Y, "yes", "no")), h(S, Y.astype(bool)), h(S, threads=2),
+           h(S, np.where(Y, "yes", "no")), h(S, Y.astype(bool)), h(S, n_jobs=2),
            h(S, workers=2), h(sp.csr_matrix(S), workers=2), h(np.asfortranarray(S), workers=2)
            }) == 1)
 """,
@@ -83,7 +83,7 @@ for t in np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, 
           same(np.array([low + 2, low, low], t)), same(np.array([100, 3, 100], t)))
 print(same(np.array([True, False, True])), same(np.array([False, False])))
 for y in np.array([-100, 100], np.int8), np.array([1 << 63, (1 << 64) - 1], np.uint64):
-    print(list(muster.LogisticRegression(threads=1).fit(X, y[Y]).classes_) == list(y))
+    print(list(muster.LogisticRegression(n_jobs=1).fit(X, y[Y]).classes_) == list(y))
 """,
     "arrays go in where they lie": """
 from muster._data import rows_of
@@ -145,11 +145,11 @@ def stays(change, *args):
     model.set_params(**change)
     try:
         model.fit(*args)
-    except (ValueError, muster.Stopped):
+    except (ValueError, ZeroDivisionError):
         now = {k: v for k, v in vars(model).items() if k.endswith("_")}
         return all(now[k] is before[k] for k in now) and (model.predict(X) == said).all()
 print(stays({}, X[:, :3], MANY + 9, W[:5]), stays(dict(code="nosuch"), X, MANY + 9),
-      stays(dict(code=None, callback=lambda *_: True), X, Y + 7))
+      stays(dict(code=None, callback=lambda *_: 1 / 0), X, Y + 7))
 model.set_params(callback=None).fit(X, Y + 7)
 print(model.classes_.tolist() == [7, 8], not hasattr(model, "loss_curve_"))
 """,
@@ -162,7 +162,7 @@ def refused(f, *args):
         return True
 for y in Y + 1, np.where(Y, "10 %", "9"), Y.astype(bool), MANY * 1.0 - 7, np.where(Y, "é", ""):
     for kind in muster.LogisticRegression, muster.SoftmaxClassifier:
-        made = kind(threads=1).fit(X, y)
+        made = kind(n_jobs=1).fit(X, y)
         made.save("labels.model")
         said = made.predict(X)
         print((made.model_.predict(X) == said).all(),
@@ -285,7 +285,7 @@ def said(f, *args, **more):
         return str(error)
 for change, word in ((dict(workers=-1), "workers -1"), (dict(max_iter=-3), "max_iter -3"),
                      (dict(solver="foo"), "solver foo"), (dict(tol=-1), "tol -1"),
-                     (dict(code="frc"), "add workers=N"),
+                     (dict(code="frc"), "add workers=N"), (dict(code="stel"), "stel"),
                      (dict(address="127.0.0.1:0"), "address needs token")):
     print(word in said(muster.LogisticRegression(**change).fit, X, Y))
 print("Ridge() got" in said(muster.Ridge, C=1), "LinearSVC() got" in said(muster.LinearSVC, k=1),
@@ -405,10 +405,37 @@ def refused(word, **recipe):
 print(refused("fit_intercept", no_intercept=True), refused("fit_intercept", bias=-1),
       refused("fit_intercept", B=-1), refused("tol", eps=1e-3), refused("the class", model="svm"),
       refused("C or alpha", l2=1), refused("class_weight", class_weight="balanced"),
-      refused("solver", optim="gd"), refused("reading", scale="standard"))
+      refused("solver", optim="gd"), refused("reading", scale="standard"),
+      refused("of LinearSVC", loss="hinge"))
+try:
+    muster.LinearSVC(recipe={"out": "folder"}).fit(X, MANY)
+except ValueError as error:
+    print("each of 4 classes" in str(error), not os.path.exists("folder"))
 for more in {}, dict(fit_intercept=False), dict(recipe={"storage": "f64"}):
     m = muster.LogisticRegression(**more).fit(X + 1, Y)
     print(np.allclose(m.decision_function(X), m.model_.scores(X)[:, 0], atol=1e-5))
+""",
+    "n_jobs and random_state are scikit-learn's": """
+def refused(word, f, *args):
+    try:
+        f(*args)
+    except (ValueError, TypeError) as error:
+        return word in str(error)
+L = muster.LogisticRegression
+for jobs in 1, 2, -1, -2, -99, None, np.int64(1):
+    print(L(n_jobs=jobs).fit(X, Y).hash_ == ONE.hash_)
+for jobs in 0, 1.5, "all", True:
+    print(refused("n_jobs", L(n_jobs=jobs).fit, X, Y))
+sgd = dict(solver="sgd", max_iter=3)
+warnings.simplefilter("ignore")
+def drawn(state):
+    return L(random_state=state, **sgd).fit(X, Y).hash_
+print(drawn(3) == drawn(3) == L(random_state=3, n_jobs=2, **sgd).fit(X, Y).hash_, drawn(3) != drawn(4),
+      drawn(np.random.RandomState(5)) == drawn(np.random.RandomState(5)),
+      drawn(np.random.default_rng(5)) == drawn(np.random.default_rng(5)),
+      refused("random_state", drawn, "x"), L(random_state=9).fit(X, Y).hash_ == ONE.hash_,
+      refused("random_state", L(recipe={"seed": 3}).fit, X, Y),
+      refused("n_jobs", L(recipe={"threads": 3}).fit, X, Y), refused("unexpected", lambda: L(threads=1)))
 """,
     "tol is that of the solver": """
 warnings.simplefilter("ignore")
@@ -460,9 +487,16 @@ for workers in None, 2:
     except Mine as error:
         print(error.args[0] >= 2)
     try:
-        muster.LogisticRegression(callback=lambda step, _: step >= 3, **how).fit(X, Y)
+        muster.fit(X, Y, watch=lambda step, _: step >= 3, optim="gd", steps=100000000, n=workers)
     except muster.Stopped as error:
         print(error.model.steps >= 3)
+    for y in Y, MANY:
+        for kind in muster.LogisticRegression, muster.LinearSVC:
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                made = kind(callback=lambda step, _: step >= 3, **how).fit(X, y)
+            print("callback stopped" in str(told[0].message), made.n_iter_ == made.model_.steps,
+                  3 <= made.n_iter_, bool(workers or made.n_iter_ == 3), made.predict(X).shape == (600,))
 """,
     "progress on a terminal's other side, and its curve": """
 import io, contextlib
@@ -505,9 +539,9 @@ threads = [threading.Thread(target=f) for f in (busy, busy, forks)]
 [t.start() for t in threads]
 found = []
 for i in range(int(os.environ.get("HOST_RUNS", 6))):
-    model = muster.LogisticRegression(threads=2, workers=2 if i % 2 else None)
+    model = muster.LogisticRegression(n_jobs=2, workers=2 if i % 2 else None)
     other = threading.Thread(target=lambda: found.append(
-        muster.LogisticRegression(threads=1).fit(X, Y).hash_))
+        muster.LogisticRegression(n_jobs=1).fit(X, Y).hash_))
     other.start()
     found.append(model.fit(X, Y).hash_)
     other.join()
@@ -520,7 +554,7 @@ print(set(found) == {ONE.hash_}, len(ticks) > 0)
 from sklearn.utils.estimator_checks import check_estimator
 warnings.simplefilter("ignore")
 for kind in muster.LogisticRegression, muster.SoftmaxClassifier, muster.LinearSVC, muster.Ridge:
-    for estimator, check in check_estimator(kind(threads=1), generate_only=True):
+    for estimator, check in check_estimator(kind(n_jobs=1), generate_only=True):
         check(estimator)
     print(True)
 """,
