@@ -24,14 +24,12 @@
 #define CONFIG_NAME  "muster own function 1"
 #define CONFIG_BYTES 256u
 #define GIVE_UP_US   (60 * SECOND_US)
-#define PATH_SIZE    4096u
 
 struct cluster {
     const struct wish *wish;
     struct user_function user;
     struct train_options run;
-    char folder[PATH_SIZE];
-    bool scratch;
+    struct scratch scratch; /* Unless a folder was named. */
     struct flag stop;
 };
 
@@ -79,20 +77,17 @@ static struct digest config_of(const struct cluster *c,
 
 static enum err choose_folder(struct cluster *c, struct why *why)
 {
-    const char *wanted = c->wish->folder;
     char journal[FILE_PATH_SIZE];
-    int size;
 
-    if (wanted == NULL) {
-        const enum err err = scratch_new(c->folder, sizeof c->folder, why);
-
-        c->scratch = err == ERR_OK;
-        return err;
+    c->run.out = c->wish->folder;
+    c->run.scratch = c->run.out == NULL;
+    if (c->run.scratch) {
+        c->run.out = c->scratch.path;
+        return scratch_open(&c->scratch, why);
     }
-    size = snprintf(c->folder, sizeof c->folder, "%s", wanted);
-    if (size <= 0 || (size_t)size >= sizeof c->folder)
+    if (c->run.out[0] == '\0' || strlen(c->run.out) >= sizeof journal)
         return why_set(why, ERR_SHAPE, "out: not a path");
-    file_path_in(c->folder, JOURNAL_FILE, journal);
+    file_path_in(c->run.out, JOURNAL_FILE, journal);
     c->run.resume = file_exists(journal);
     return ERR_OK;
 }
@@ -136,7 +131,6 @@ static enum err describe(struct cluster *c, const struct optim_options *optim,
         .local_workers = o->workers,
         .listen = o->listen,
         .token_file = o->token_file,
-        .out = c->folder,
         .watch = on_trace,
         .watch_context = c,
         .stop = &c->stop,
@@ -180,8 +174,8 @@ enum err train_cluster(const struct wish *wish,
     if (err == ERR_OK)
         err = report(&result, model);
     train_result_close(&result);
-    if (c.scratch)
-        scratch_remove(c.folder);
+    if (c.run.scratch)
+        scratch_close(&c.scratch);
     return err;
 }
 

@@ -12,7 +12,7 @@
 #include "node/group/group.h"
 #include "node/host/ways.h"
 #include "node/worker/worker_node.h"
-#include "os/file/scratch.h"
+#include "os/file/memory_file.h"
 #include "os/net/net.h"
 #include "os/net/token.h"
 #include "os/run/signals.h"
@@ -23,16 +23,18 @@
 #define BYTES_MAX       (UINT64_C(256) << 20) /* A link queues twice that. */
 #define GIVE_UP_DEFAULT 30u
 #define DEADLINE_MAX_S  1e9
-#define PATH_SIZE       4096u
+#define CARD_NAME_SIZE  64u
 
 _Static_assert((int)MUSTER_DOUBLE == (int)EXACT_F64, "one numbering");
 _Static_assert((int)MUSTER_FLOAT == (int)EXACT_F32, "one numbering");
 
 struct muster_group {
     struct group *member;
-    struct group_host *host; /* NULL: hosted elsewhere. */
-    struct ways ways;        /* To the host. */
-    char folder[PATH_SIZE];  /* A host's, with its own key; else "". */
+    struct group_host *host;   /* NULL: hosted elsewhere. */
+    struct ways ways;          /* To the host. */
+    int card;                  /* A host's, with its own key; else -1. */
+    char name[CARD_NAME_SIZE]; /* ... and what it is called, in place of the
+                                  address. */
 };
 
 static enum err check(const struct muster_group_options *o, struct why *why)
@@ -61,19 +63,6 @@ static enum err be_member(struct muster_group *group,
     return err == ERR_OK ? group_join(&options, &group->member, why) : err;
 }
 
-/* Without a token's file: a key of its own, in a folder that takes the place of
- * the address. */
-static enum err open_folder(struct muster_group *group, struct why *why)
-{
-    enum err err = scratch_new(group->folder, sizeof group->folder, why);
-
-    if (err != ERR_OK)
-        group->folder[0] = '\0';
-    else
-        err = ways_keep_token(group->folder, &group->ways.token, why);
-    return err;
-}
-
 static enum err host(struct muster_group *group,
                      const struct muster_group_options *o, struct why *why)
 {
@@ -85,19 +74,20 @@ static enum err host(struct muster_group *group,
         .least = o->least > 0 ? o->least : 1,
         .size_max = o->bytes_max > 0 ? o->bytes_max : BYTES_DEFAULT,
     };
-    enum err err;
+    enum err err = ERR_OK;
 
     signals_keep(); /* What is written may be too much for a limit. */
-    err = options.near
-              ? open_folder(group, why)
-              : token_given(o->token_file, true, &group->ways.token, why);
-
+    if (options.near)
+        token_draw(&group->ways.token);
+    else
+        err = token_given(o->token_file, true, &group->ways.token, why);
     if (err == ERR_OK)
         err = group_host_open(&options, &group->host, why);
     if (err == ERR_OK)
         group->ways.addresses[0] = *group_host_local(group->host);
     if (err == ERR_OK && options.near)
-        err = ways_keep_address(group->folder, &group->ways.addresses[0], why);
+        err = ways_new_card(&group->ways, &group->card, group->name,
+                            sizeof group->name, why);
     signals_restore();
     return err == ERR_OK ? be_member(group, o, why) : err;
 }
@@ -138,6 +128,7 @@ static enum muster_status open_group(const struct muster_group_options *given,
     made = mem_new(1, sizeof *made);
     if (made == NULL)
         return status_end(ERR_NOMEM, &sentence, why);
+    made->card = -1;
     err =
         hosts ? host(made, &o, &sentence) : join(made, &o, address, &sentence);
     if (err == ERR_OK)
@@ -164,8 +155,7 @@ const char *muster_group_address(const struct muster_group *group)
 {
     if (group == NULL || group->host == NULL)
         return "";
-    return group->folder[0] != '\0' ? group->folder
-                                    : group_host_address(group->host);
+    return group->card >= 0 ? group->name : group_host_address(group->host);
 }
 
 static enum err check_sum(const void *values, uint64_t count,
@@ -234,7 +224,6 @@ void muster_group_leave(struct muster_group *group)
     group_leave(group->member);
     group_host_close(group->host);
     ways_close(&group->ways);
-    if (group->folder[0] != '\0')
-        scratch_remove(group->folder);
+    memory_file_free(group->card);
     mem_free(group);
 }

@@ -276,17 +276,18 @@ static enum err fit_workers(const struct fit *fit, struct train_result *result,
                             struct why *why)
 {
     struct train_options options = options_of(fit);
-    char folder[FILE_PATH_SIZE];
+    struct scratch scratch;
     enum err err;
 
     if (fit->folder != NULL)
         return train_run(&options, result, why);
-    err = scratch_new(folder, sizeof folder, why);
+    err = scratch_open(&scratch, why);
     if (err != ERR_OK)
         return err;
-    options.out = folder;
+    options.out = scratch.path;
+    options.scratch = true;
     err = train_run(&options, result, why);
-    scratch_remove(folder);
+    scratch_close(&scratch);
     return err;
 }
 

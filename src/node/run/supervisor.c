@@ -203,6 +203,11 @@ static void check_coordinator(struct supervisor *s)
     wait_close(&s->trace_fd);
     if (member->end.signal != 0 || (member->end.unseen && !said_how(s)))
         coordinator_killed(s, member->end.signal);
+    else if (member->end.code != 0 && !said_how(s))
+        end(s, why_set(s->why, ERR_IO,
+                       "%.200s: the result could be written neither there nor "
+                       "to memory; free some, or raise `ulimit -f`",
+                       s->options->out));
     else
         end(s, ERR_OK); /* The result file says how. */
 }

@@ -151,6 +151,10 @@ static enum err take_interface(const struct train_options *options,
 static enum err open_token(const struct train_options *options,
                            struct train_door *door, struct why *why)
 {
+    if (options->token_file == NULL && options->scratch) {
+        token_draw(&door->token); /* Its children have it in memory. */
+        return ERR_OK;
+    }
     if (options->token_file == NULL)
         return ways_keep_token(options->out, &door->token, why);
     ways_forget_token(options->out);

@@ -64,6 +64,7 @@ struct train_options {
     const char *interface;  /* Network card, or its address; NULL: any. */
     const char *token_file; /* NULL: a key of its own, loopback. */
     const char *out;        /* Run folder, made if need be. */
+    bool scratch;           /* ... which nobody else is to find. */
     bool resume;
     bool respawn; /* Restart local workers that died. */
     bool sync;

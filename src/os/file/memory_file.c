@@ -1,15 +1,25 @@
 #define _GNU_SOURCE /* memfd_create */
 /*
  * memory_file.c - an anonymous file in memory (memfd) made before a fork: the
- * child's last words reach its parent even where the disk is full.
+ * child's last words reach its parent even where the disk is full.  Others of
+ * the same user open it by its entry in /proc, which nobody else may follow.
  */
 #include "os/file/memory_file.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "os/file/file.h"
 #include "os/transfer.h"
+
+#define NAMED_UNDER "/proc/"
 
 int memory_file_new(void)
 {
@@ -53,4 +63,45 @@ enum err memory_file_read(int fd, size_t max, uint8_t **data, size_t *size)
     *data = bytes;
     *size = got;
     return ERR_OK;
+}
+
+enum err memory_file_name(int fd, char *name, size_t capacity, struct why *why)
+{
+    const int size =
+        snprintf(name, capacity, NAMED_UNDER "%d/fd/%d", (int)getpid(), fd);
+    struct stat info;
+
+    if (fd < 0 || size < 0 || (size_t)size >= capacity || fchmod(fd, 0600) != 0)
+        return why_set(why, ERR_IO, "there is no file in memory to be had");
+    if (prctl(PR_GET_DUMPABLE) != 1 || stat(name, &info) != 0)
+        return why_set(why, ERR_DENIED,
+                       "other processes of this user cannot read a key from "
+                       "this one, which is closed to them (PR_SET_DUMPABLE, as "
+                       "after --token-file) or has no " NAMED_UNDER
+                       "; give a token's file");
+    return ERR_OK;
+}
+
+bool memory_file_is_name(const char *name)
+{
+    return strncmp(name, NAMED_UNDER, sizeof NAMED_UNDER - 1) == 0;
+}
+
+enum err memory_file_load(const char *name, size_t max, uint8_t **data,
+                          size_t *size, struct why *why)
+{
+    const int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat info;
+    enum err err;
+
+    if (fd < 0)
+        return file_read_failed(why, name, errno);
+    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink != 0 ||
+        info.st_uid != geteuid() || (info.st_mode & 077) != 0)
+        err = why_set(why, ERR_DENIED,
+                      "%.200s: not a file in memory of yours alone", name);
+    else
+        err = memory_file_read(fd, max, data, size);
+    (void)close(fd);
+    return err;
 }

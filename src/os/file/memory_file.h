@@ -1,12 +1,14 @@
 /*
- * memory_file.h - bytes that a child leaves for its parent, without a disk.
+ * memory_file.h - bytes for another process, without a disk.
  *
- * Made before the fork, written by the child, read by the parent once the child
- * is gone: a full disk does not touch it.
+ * Made before a fork, written by the child, read by the parent once the child
+ * is gone: a full disk does not touch it.  Or named, for other processes of the
+ * same user: it is gone with the process that made it, even by SIGKILL.
  */
 #ifndef OS_MEMORY_FILE_H
 #define OS_MEMORY_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +17,19 @@
 /* A descriptor, or -1 if the system has none; close with memory_file_free. */
 int memory_file_new(void);
 void memory_file_free(int fd); /* Accepts -1. */
+
+/* The name by which other processes of this user can open it, as long as this
+ * one lives and has it open; nothing is left on any disk, however that ends.
+ * ERR_DENIED: this process is closed to others (PR_SET_DUMPABLE), or there is
+ * no /proc. */
+MUST_CHECK enum err memory_file_name(int fd, char *name, size_t capacity,
+                                     struct why *why);
+/* Is that such a name? */
+bool memory_file_is_name(const char *name);
+/* What is in it, if it is ours and nobody else's.  *data is from mem_new. */
+MUST_CHECK enum err memory_file_load(const char *name, size_t max,
+                                     uint8_t **data, size_t *size,
+                                     struct why *why);
 
 /* Replaces what was in it.  ERR_IO: no room, and nothing is in it. */
 MUST_CHECK enum err memory_file_write(int fd, const void *data, size_t size);

@@ -89,7 +89,7 @@ bool token_key_of(const struct token *cluster, const char *name,
 }
 
 /* "muster-token-1 NAME HEX64" and nothing else but a newline. */
-static bool parse(const char *text, struct token *token)
+bool token_parse(const char *text, struct token *token)
 {
     static const size_t start = sizeof TOKEN_MAGIC; /* With the space. */
     const char *space;
@@ -127,7 +127,7 @@ enum err token_load(const char *path, bool coordinator, struct token *token,
                        path);
     if (err != ERR_OK)
         return err;
-    if (!parse((const char *)text, &made))
+    if (!token_parse((const char *)text, &made))
         err =
             why_set(why, ERR_FORMAT,
                     "%s: not a token; make one with `muster token new`", path);
@@ -157,24 +157,29 @@ void token_draw(struct token *token)
     random_fill(token->key, sizeof token->key);
 }
 
+const char *token_line(const struct token *token, char line[TOKEN_LINE_SIZE])
+{
+    char key[HEX_DIGITS + 1];
+
+    (void)snprintf(line, TOKEN_LINE_SIZE, "%s %s %s\n", TOKEN_MAGIC,
+                   token->name, hex_put(token->key, TOKEN_KEY_BYTES, key));
+    OPENSSL_cleanse(key, sizeof key);
+    return line;
+}
+
 static enum err write_token(const char *path, enum output_way way,
                             const struct token *token, struct why *why)
 {
-    char line[sizeof TOKEN_MAGIC + TOKEN_NAME_SIZE + HEX_DIGITS + 4];
-    char key[HEX_DIGITS + 1];
-    int size;
+    char line[TOKEN_LINE_SIZE];
     struct output *output;
-    enum err err;
+    enum err err = output_open(&output, path, way, 0600, why);
 
-    size = snprintf(line, sizeof line, "%s %s %s\n", TOKEN_MAGIC, token->name,
-                    hex_put(token->key, TOKEN_KEY_BYTES, key));
-    err = output_open(&output, path, way, 0600, why);
     if (err == ERR_OK) {
-        output_write(output, line, (size_t)size);
+        (void)token_line(token, line);
+        output_write(output, line, strlen(line));
         err = output_commit(output, why);
     }
     OPENSSL_cleanse(line, sizeof line);
-    OPENSSL_cleanse(key, sizeof key);
     return err;
 }
 

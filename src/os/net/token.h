@@ -21,6 +21,7 @@
 #define TOKEN_KEY_BYTES 32u
 #define TOKEN_NAME_SIZE 65u /* [A-Za-z0-9._-]{1,64} */
 #define TOKEN_CLUSTER   "cluster"
+#define TOKEN_LINE_SIZE (16u + TOKEN_NAME_SIZE + 2 * TOKEN_KEY_BYTES + 4)
 
 struct token {
     char name[TOKEN_NAME_SIZE];
@@ -47,6 +48,10 @@ void token_draw(struct token *token);
 /* ... and in a file, 0600, in place of what is there. */
 MUST_CHECK enum err token_keep(const char *path, const struct token *token,
                                struct why *why);
+/* The line of such a file, with its newline, in `line`, which is returned; and
+ * back: false if it is none.  Wipe the line with token_wipe. */
+const char *token_line(const struct token *token, char line[TOKEN_LINE_SIZE]);
+bool token_parse(const char *line, struct token *token);
 void token_close(struct token *token);
 /* What held a key, or a part of one. */
 void token_wipe(void *bytes, size_t size);

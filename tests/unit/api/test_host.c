@@ -9,6 +9,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <dirent.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -253,20 +255,135 @@ static void writes_nothing(void)
     _exit(0);
 }
 
-/* A write over the limit is an error that is told, not the host's end. */
-static void test_a_file_limit_does_not_end_the_host(void **state)
+/* The same where files may have 1 KiB: the run goes on without its journal, but
+ * not even its result can be handed over. */
+static void writes_little(void)
 {
-    pid_t child;
+    const struct rlimit little = {1024, 1024};
+    const struct job options = asked(2);
+    struct muster_model *model = NULL;
+    char why[MUSTER_WHY_SIZE] = "";
+
+    if (setrlimit(RLIMIT_FSIZE, &little) != 0)
+        _exit(1);
+    if (job_train(&options, &model, why) != MUSTER_FAILED || model != NULL)
+        _exit(2);
+    _exit(strstr(why, "ulimit -f") != NULL ? 0 : 3);
+}
+
+static void assert_ends_well(void (*main)(void))
+{
+    const pid_t child = fork();
     int status;
 
-    (void)state;
-    FORKS_BESIDE_THREADS();
-    child = fork();
     if (child == 0)
-        writes_nothing();
+        main();
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void test_a_result_that_cannot_be_written_is_a_failure(void **state)
+{
+    (void)state;
+    FORKS_BESIDE_THREADS();
+    assert_ends_well(writes_little);
+}
+
+/* A write over the limit is an error that is told, not the host's end. */
+static void test_a_file_limit_does_not_end_the_host(void **state)
+{
+    (void)state;
+    FORKS_BESIDE_THREADS();
+    assert_ends_well(writes_nothing);
+}
+
+/* --- killed -----------------------------------------------------------------
+ */
+
+/* Tell that a step is made, then wait to be killed. */
+static int tell_and_wait(void *context, const struct muster_progress *progress)
+{
+    (void)progress;
+    if (write(*(int *)context, "x", 1) == 1)
+        for (;;)
+            (void)pause();
+    return 1;
+}
+
+static void trains_until_killed(int out)
+{
+    struct job options = asked(2);
+    struct muster_model *model = NULL;
+
+    options.watch = tell_and_wait;
+    options.context = &out;
+    (void)job_train(&options, &model, NULL);
+    _exit(1);
+}
+
+static void hosts_until_killed(int out)
+{
+    const struct muster_group_options options =
+        MUSTER_INIT(struct muster_group_options);
+    struct muster_group *group = NULL;
+
+    if (muster_group_host(&options, &group, NULL) == MUSTER_OK)
+        (void)tell_and_wait(&out, NULL);
+    _exit(1);
+}
+
+/* Folders in `under`, none of which has a key in it. */
+static unsigned count_folders(const char *under)
+{
+    char path[PATH_MAX];
+    DIR *folder = opendir(under);
+    const struct dirent *entry;
+    unsigned count = 0;
+
+    assert_non_null(folder);
+    while ((entry = readdir(folder)) != NULL) {
+        count += entry->d_name[0] != '.';
+        (void)snprintf(path, sizeof path, "%s/%s/run.token", under,
+                       entry->d_name);
+        assert_int_not_equal(access(path, F_OK), 0);
+    }
+    (void)closedir(folder);
+    return count;
+}
+
+/* `main` is killed once it says that it is under way.  What it
+ * left is being removed; that it is gone is waited for. */
+static void assert_leaves_nothing(void (*main)(int), unsigned folders)
+{
+    char under[] = "/tmp/muster-test-XXXXXX";
+    int told[2];
+    pid_t child;
+    char byte;
+
+    assert_non_null(mkdtemp(under));
+    assert_int_equal(pipe(told), 0);
+    child = fork();
+    if (child == 0) {
+        (void)setenv("TMPDIR", under, 1);
+        main(told[1]);
+    }
+    (void)close(told[1]);
+    assert_int_equal(read(told[0], &byte, 1), 1);
+    assert_int_equal(count_folders(under), folders);
+    (void)kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    while (rmdir(under) != 0)
+        (void)sched_yield();
+    (void)close(told[0]);
+}
+
+static void test_a_killed_host_leaves_no_folder(void **state)
+{
+    (void)state;
+    FORKS_BESIDE_THREADS();
+    assert_leaves_nothing(trains_until_killed, 1);
+    assert_leaves_nothing(hosts_until_killed, 0);
 }
 
 /* --- signals that end it -----------------------------------------------------
@@ -374,6 +491,8 @@ int main(void)
         cmocka_unit_test(test_returns_with_signals_blocked),
         cmocka_unit_test(test_leaves_other_children_alone),
         cmocka_unit_test(test_a_file_limit_does_not_end_the_host),
+        cmocka_unit_test(test_a_result_that_cannot_be_written_is_a_failure),
+        cmocka_unit_test(test_a_killed_host_leaves_no_folder),
         cmocka_unit_test(test_signals_stop_it_whoever_gets_them),
         cmocka_unit_test(test_second_at_once_is_refused),
     };

@@ -303,7 +303,7 @@ static void test_refusals(void **state)
                                 bad;
     struct muster_group *group = NULL;
     struct muster_sum_info info = {.size = 4096};
-    struct stat folder;
+    struct stat card;
     double value = 1;
     char why[MUSTER_WHY_SIZE];
 
@@ -328,9 +328,9 @@ static void test_refusals(void **state)
     assert_null(group);
     options.bytes_max = 16;
     assert_int_equal(muster_group_host(&options, &group, why), MUSTER_OK);
-    /* Its address is a folder, with the key, that nobody else can read. */
-    assert_int_equal(stat(muster_group_address(group), &folder), 0);
-    assert_int_equal(folder.st_mode & 0777, 0700);
+    /* Its address leads to the key, which nobody else can read. */
+    assert_int_equal(stat(muster_group_address(group), &card), 0);
+    assert_int_equal(card.st_mode & 0777, 0600);
     assert_int_equal(muster_sum(group, NULL, 1, MUSTER_DOUBLE, 0, NULL, why),
                      MUSTER_BAD_OPTION);
     assert_int_equal(muster_sum(group, &value, 0, MUSTER_DOUBLE, 0, NULL, why),
