@@ -210,6 +210,7 @@ enum muster_status muster_join(struct muster_recipe *recipe,
                                const struct muster_function *function,
                                const char *address, const char *name, char *why)
 {
+    OUR_FLOATS;
     struct why sentence = {{0}};
     const enum err err = join(recipe, function, address, name, &sentence);
 

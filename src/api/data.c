@@ -74,6 +74,7 @@ static enum err take_matrix(const struct muster_matrix *given,
 enum muster_status muster_data_dense(const struct muster_matrix *matrix,
                                      struct muster_data **data, char *why)
 {
+    OUR_FLOATS;
     struct why sentence = {{0}};
     struct muster_data *made;
     enum err err = begin(data, &made, &sentence);
@@ -131,6 +132,7 @@ static enum err take_csr(const struct muster_csr *given,
 enum muster_status muster_data_csr(const struct muster_csr *csr,
                                    struct muster_data **data, char *why)
 {
+    OUR_FLOATS;
     struct why sentence = {{0}};
     struct muster_data *made;
     enum err err = begin(data, &made, &sentence);
@@ -143,6 +145,7 @@ enum muster_status muster_data_csr(const struct muster_csr *csr,
 enum muster_status muster_data_file(const char *path, struct muster_data **data,
                                     char *why)
 {
+    OUR_FLOATS;
     struct why sentence = {{0}};
     struct muster_data *made;
     enum err err = begin(data, &made, &sentence);
@@ -178,6 +181,7 @@ static enum err take_stream(struct ArrowArrayStream *stream,
 enum muster_status muster_data_arrow(struct ArrowArrayStream *stream,
                                      struct muster_data **data, char *why)
 {
+    OUR_FLOATS;
     struct why sentence = {{0}};
     struct muster_data *made;
     enum err err = begin(data, &made, &sentence);
@@ -255,6 +259,7 @@ enum muster_status muster_data_labels(struct muster_data *data,
                                       const struct muster_vector *labels,
                                       char *why)
 {
+    OUR_FLOATS;
     struct why sentence = {{0}};
     const enum err err =
         take_vector(data, labels, -HUGE_VAL, data == NULL ? NULL : &data->label,
@@ -269,6 +274,7 @@ enum muster_status muster_data_weights(struct muster_data *data,
                                        const struct muster_vector *weights,
                                        char *why)
 {
+    OUR_FLOATS;
     struct why sentence = {{0}};
     const enum err err =
         take_vector(data, weights, 0, data == NULL ? NULL : &data->weight,

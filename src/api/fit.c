@@ -230,6 +230,7 @@ enum muster_status muster_fit(struct muster_recipe *recipe,
                               const struct muster_data *data,
                               struct muster_model **model, char *why)
 {
+    OUR_FLOATS;
     struct why sentence = {{0}};
     struct fitting f = {.asked = recipe};
     enum muster_status status;
@@ -314,6 +315,7 @@ enum muster_status muster_cross_validate(struct muster_recipe *recipe,
                                          uint32_t folds,
                                          struct muster_score *score, char *why)
 {
+    OUR_FLOATS;
     struct why sentence = {{0}};
     struct fitting f = {.asked = recipe, .folds = folds};
     enum muster_status status;

@@ -141,6 +141,7 @@ static enum muster_status open_group(const struct muster_group_options *given,
 enum muster_status muster_group_host(const struct muster_group_options *options,
                                      struct muster_group **group, char *why)
 {
+    OUR_FLOATS;
     return open_group(options, true, NULL, group, why);
 }
 
@@ -148,6 +149,7 @@ enum muster_status muster_group_join(const struct muster_group_options *options,
                                      const char *address,
                                      struct muster_group **group, char *why)
 {
+    OUR_FLOATS;
     return open_group(options, false, address, group, why);
 }
 
@@ -194,6 +196,7 @@ enum muster_status muster_sum(struct muster_group *group, void *values,
                               double deadline_s, struct muster_sum_info *info,
                               char *why)
 {
+    OUR_FLOATS;
     struct why sentence = {{0}};
     struct group_info told = {.who = ""};
     enum err err = check_sum(values, count, type, deadline_s, &sentence);

@@ -5,6 +5,7 @@
 #ifndef API_HANDLE_H
 #define API_HANDLE_H
 
+#include <fenv.h>
 #include <stdbool.h>
 
 #include "base/err.h"
@@ -57,6 +58,15 @@ MUST_CHECK enum err struct_give(void *given, size_t least, size_t own,
 /* Up to and with `field`, which every caller has. */
 #define STRUCT_LEAST(type, field)                                              \
     (offsetof(type, field) + sizeof((type){0}.field))
+
+/* First in every function of muster.h with a status: rounding to nearest,
+ * denormal numbers and no traps until it returns, whatever the host's thread
+ * has (threads and processes made meanwhile inherit it).  Other modes would
+ * change bits of models and of numbers in files. */
+#define OUR_FLOATS                                                             \
+    __attribute__((cleanup(floats_restore))) fenv_t host_floats = floats_own()
+fenv_t floats_own(void);
+void floats_restore(const fenv_t *host);
 
 /* For a function of muster.h that ends with `err`: copies the sentence, or a
  * general one. */

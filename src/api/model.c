@@ -34,6 +34,7 @@ static void describe(const struct muster_model *model, struct muster_info *info)
 enum muster_status muster_about(const struct muster_model *model,
                                 struct muster_info *info, char *why)
 {
+    OUR_FLOATS;
     struct why sentence = {{0}};
     struct muster_info made;
     enum err err = ERR_OK;
@@ -103,6 +104,7 @@ static enum err encode(const struct muster_model *model, char **text,
 enum muster_status muster_write(const struct muster_model *model, char **text,
                                 size_t *size, char *why)
 {
+    OUR_FLOATS;
     struct why sentence = {{0}};
     const enum err err = encode(model, text, size, &sentence);
 
@@ -137,6 +139,7 @@ static enum err save(const struct muster_model *model, const char *path,
 enum muster_status muster_save(const struct muster_model *model,
                                const char *path, char *why)
 {
+    OUR_FLOATS;
     struct why sentence = {{0}};
     const enum err err = save(model, path, &sentence);
 
@@ -168,6 +171,7 @@ static enum muster_status give(enum err err, struct muster_model *made,
 enum muster_status muster_load(const char *path, struct muster_model **model,
                                char *why)
 {
+    OUR_FLOATS;
     struct why sentence = {{0}};
     struct muster_model *made;
     enum err err;
@@ -185,6 +189,7 @@ enum muster_status muster_load(const char *path, struct muster_model **model,
 enum muster_status muster_read(const char *text, size_t size,
                                struct muster_model **model, char *why)
 {
+    OUR_FLOATS;
     struct why sentence = {{0}};
     struct muster_model *made;
     enum err err;

@@ -112,6 +112,7 @@ enum muster_status muster_set_classes(struct muster_model *model,
                                       const char *const *words, uint32_t count,
                                       char *why)
 {
+    OUR_FLOATS;
     struct why sentence = {{0}};
     const enum err err = set_classes(model, numbers, words, count, &sentence);
 
@@ -192,6 +193,7 @@ enum muster_status muster_set_columns(struct muster_model *model,
                                       const char *const *names, uint32_t count,
                                       const char *label, char *why)
 {
+    OUR_FLOATS;
     struct why sentence = {{0}};
     const enum err err = set_columns(model, names, count, label, &sentence);
 

@@ -85,6 +85,7 @@ enum muster_status muster_predict(const struct muster_model *model,
                                   enum muster_answer answer, double *out,
                                   uint64_t count, char *why)
 {
+    OUR_FLOATS;
     struct why sentence = {{0}};
     struct prediction made = {0};
     enum muster_status status = out == NULL
@@ -110,6 +111,7 @@ enum muster_status muster_predict_all(const struct muster_model *model,
                                       enum muster_answer answer, double **out,
                                       uint64_t *count, char *why)
 {
+    OUR_FLOATS;
     const struct why sentence = {{0}};
     struct prediction made = {0};
     enum muster_status status;

@@ -12,6 +12,7 @@ static const int refused[] = {OPT_DATA, OPT_TEST,   OPT_VALID, OPT_FOLDS,
 
 enum muster_status muster_recipe_new(struct muster_recipe **recipe, char *why)
 {
+    OUR_FLOATS;
     struct why sentence = {{0}};
     struct muster_recipe *made;
     enum err err;
@@ -70,6 +71,7 @@ static enum err set(struct muster_recipe *recipe, const char *key,
 enum muster_status muster_set(struct muster_recipe *recipe, const char *key,
                               const char *text, char *why)
 {
+    OUR_FLOATS;
     struct why sentence = {{0}};
     const enum err err = set(recipe, key, text, &sentence);
 

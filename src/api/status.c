@@ -55,6 +55,20 @@ enum err struct_give(void *given, size_t least, size_t own, const void *made,
     return ERR_OK;
 }
 
+fenv_t floats_own(void)
+{
+    fenv_t host;
+
+    (void)fegetenv(&host);
+    (void)fesetenv(FE_DFL_ENV);
+    return host;
+}
+
+void floats_restore(const fenv_t *host)
+{
+    (void)fesetenv(host);
+}
+
 static enum muster_status status_of(enum err err)
 {
     switch (err) {

@@ -87,6 +87,7 @@ enum muster_status muster_train(struct muster_recipe *recipe,
                                 const struct muster_function *function,
                                 struct muster_model **model, char *why)
 {
+    OUR_FLOATS;
     struct why sentence = {{0}};
     struct muster_model *made;
     struct wish wish;

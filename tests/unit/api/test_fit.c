@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* feenableexcept */
 /*
  * muster_fit and what follows it, on a small table of two classes: the same
  * hash alone and with workers, as rows, as columns and as CSR; predictions that
@@ -9,6 +10,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fenv.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -589,6 +591,85 @@ static void test_stream_is_released_without_room(void **state)
     assert_int_equal(muster_data_arrow(NULL, NULL, why), MUSTER_BAD_OPTION);
 }
 
+/* --- what the host does with floating point -------------------------------
+ */
+
+struct modes {
+    int round, traps;
+    unsigned sse; /* Flush to zero (0x8000), denormals are zero (0x40). */
+};
+
+static unsigned sse_modes(void)
+{
+#ifdef __SSE__
+    return __builtin_ia32_stmxcsr() & 0x8040u;
+#else
+    return 0;
+#endif
+}
+
+static void set_modes(const struct modes *modes)
+{
+    assert_int_equal(fesetenv(FE_DFL_ENV), 0);
+    assert_int_equal(fesetround(modes->round), 0);
+#ifdef __SSE__
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | modes->sse);
+#endif
+    assert_int_not_equal(feenableexcept(modes->traps), -1);
+}
+
+static void assert_same_under(const struct modes *modes, const char *key,
+                              const char *text, const char *hash)
+{
+    static double scores[ROWS], again[ROWS];
+    const struct modes plain = {.round = FE_TONEAREST};
+    struct muster_model *model;
+    struct muster_data *data;
+    struct modes after;
+
+    set_modes(modes);
+    model = fit(key, text, dense());
+    data = dense();
+    assert_int_equal(
+        muster_predict(model, data, MUSTER_SCORES, scores, ROWS, NULL),
+        MUSTER_OK);
+    after = (struct modes){fegetround(), fegetexcept(), sse_modes()};
+    set_modes(&plain);
+    assert_int_equal(after.round, modes->round);
+    assert_int_equal(after.traps, modes->traps);
+    assert_int_equal(after.sse, modes->sse);
+    assert_string_equal(muster_hash(model), hash);
+    assert_int_equal(
+        muster_predict(model, data, MUSTER_SCORES, again, ROWS, NULL),
+        MUSTER_OK);
+    assert_memory_equal(scores, again, sizeof scores);
+    muster_free(model);
+    muster_data_free(data);
+}
+
+/* The host's rounding, traps and denormal numbers change no bit and end no
+ * training, and are as before afterwards. */
+static void test_modes_of_the_host_change_no_bit(void **state)
+{
+    static const struct modes modes[] = {
+        {.round = FE_UPWARD},
+        {.round = FE_TOWARDZERO},
+        {.round = FE_TONEAREST, .traps = FE_INVALID | FE_INEXACT},
+#ifdef __SSE__
+        {.round = FE_TONEAREST, .sse = 0x8040},
+#endif
+    };
+    struct muster_model *model = fit(NULL, NULL, dense());
+
+    (void)state;
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        assert_same_under(&modes[i], NULL, NULL, muster_hash(model));
+        assert_same_under(&modes[i], "threads", "2", muster_hash(model));
+        assert_same_under(&modes[i], "n", "2", muster_hash(model));
+    }
+    muster_free(model);
+}
+
 static void test_folds(void **state)
 {
     struct muster_score score[6];
@@ -652,6 +733,7 @@ int main(void)
         cmocka_unit_test(test_entries_need_columns),
         cmocka_unit_test(test_no_handle_is_no_crash),
         cmocka_unit_test(test_stream_is_released_without_room),
+        cmocka_unit_test_setup(test_modes_of_the_host_change_no_bit, fill),
         cmocka_unit_test_setup(test_folds, fill),
         cmocka_unit_test_setup(test_files, fill),
     };
