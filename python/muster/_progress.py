@@ -1,5 +1,6 @@
 """Progress of a training: a line on a terminal, a cell in a notebook."""
 
+import math
 import sys
 import time
 
@@ -24,8 +25,10 @@ class Picture:
         return f"step {len(self.curve)}  loss {self.curve[-1]:.6g}" if self.curve else "begins"
 
     def _repr_html_(self):
-        wide, high, values = 240, 40, self.curve[-500:]
-        low, span = min(values), (max(values) - min(values)) or 1
+        wide, high = 240, 40
+        values = [v for v in self.curve[-500:] if math.isfinite(v)]
+        low = min(values, default=0)
+        span = max(values, default=0) - low or 1
         points = " ".join(f"{i * wide / max(len(values) - 1, 1):.1f},"
                           f"{high - (v - low) / span * high:.1f}" for i, v in enumerate(values))
         return (f"<div>{self!r}<br><svg width='{wide}' height='{high}'><polyline fill='none' "

@@ -506,6 +506,49 @@ print("loss" in said.getvalue(), len(m.loss_curve_) == m.n_iter_,
       m.loss_curve_[-1] <= m.loss_curve_[0],
       not hasattr(m.set_params(verbose=0).fit(X, Y), "loss_curve_"))
 """,
+    "workers that join by address and token: the hash of one process": """
+import subprocess
+program, joiners = os.environ["MUSTER"], []
+subprocess.run([program, "token", "new", "key"], check=True, stdout=subprocess.DEVNULL)
+def join():
+    # The run says where it listens, once it does.
+    while not os.path.exists("run/address"):
+        time.sleep(0.01)
+    address = open("run/address").read().strip()
+    joiners.extend(subprocess.Popen([program, "join", address, "--token-file", "key"],
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                   for _ in range(2))
+thread = threading.Thread(target=join, daemon=True)
+thread.start()
+made = muster.LogisticRegression(address="127.0.0.1:0", token="key", workers=2,
+                                 recipe={"out": "run"}).fit(X, Y)
+thread.join()
+print(made.hash_ == ONE.hash_, [joiner.wait() for joiner in joiners] == [0, 0])
+""",
+    "an estimator and its progress in a notebook": """
+import types
+shown = []
+class Cell:
+    def update(self, picture):
+        shown.append(picture)
+def display(picture, display_id):
+    shown.append(picture)
+    return Cell()
+sys.modules["ipykernel"] = types.ModuleType("ipykernel")
+sys.modules["IPython"] = types.ModuleType("IPython")
+sys.modules["IPython.display"] = types.ModuleType("IPython.display")
+sys.modules["IPython.display"].display = display
+made = muster.LogisticRegression(verbose=1).fit(X, Y)
+last = shown[-1]._repr_html_()
+print(len(shown) >= 2, "<svg" in last, f"step {made.n_iter_}" in last,
+      last.count(",") == len(made.loss_curve_), made.hash_ in made._repr_html_(),
+      str(made.n_iter_) in made._repr_html_(), "not fitted" in muster.Ridge()._repr_html_())
+tricky = muster.LogisticRegression(solver="<script>")._repr_html_()
+print("<script>" not in tricky, "&lt;script" in tricky)
+from muster._progress import Picture
+print("begins" in Picture([])._repr_html_(), "<svg" in Picture([1.0])._repr_html_(),
+      "nan" not in Picture([1.0, float("inf"), 0.5])._repr_html_().split("points=")[1])
+""",
     "Ctrl-C stops in good order, alone and with workers": """
 slow = dict(solver="gd", max_iter=100000000)
 try:
