@@ -149,6 +149,9 @@ def times(weight, factor):
 QUICK = ("logistic", "softmax")  # Of sparse rows lbfgs is there before newton.
 PLAIN = ("gd", "agd", "momentum", "adam", "sgd")  # They estimate no gain; tol is |gradient|.
 
+STEPS = 1000
+PASSES = 100  # Of sgd: each step is a pass, row after row.
+
 # What says it already, and the keys (and their short names) that a recipe must
 # not say it by again.
 SAID = {key: by for by, keys in {
@@ -316,10 +319,16 @@ class Linear:
         return (rows, check_targets(y, rows.shape[0], type(self).__name__),
                 check_weights(weight, rows.shape[0]))
 
+    def _steps(self):
+        """max_iter, by itself enough on most data, within seconds."""
+        if self.max_iter is not None:
+            return self.max_iter
+        return PASSES if self.solver == "sgd" else STEPS
+
     def _recipe(self, model, l2, sparse):
         """Keys of the library for the parameters."""
         solver = self.solver or ("lbfgs" if sparse and model in QUICK else None)
-        choices = dict(model=model, l2=l2, optim=solver, steps=self.max_iter,
+        choices = dict(model=model, l2=l2, optim=solver, steps=self._steps(),
                        threads=threads_of(self.n_jobs), code=self.code, token_file=self.token)
         if solver == "sgd":
             choices["seed"] = seed_of(self.random_state)
@@ -377,7 +386,7 @@ class Linear:
             return (f"the callback stopped the training after {made.steps} steps; the estimator "
                     "is fitted with what was reached, which has not converged")
         advice = "" if "no further step" in made.ended else \
-            f"raise max_iter ({self.max_iter}) or "
+            f"raise max_iter ({self._steps()}) or "
         return f"{made.ended}; {advice}scale the data"
 
     def _keep(self, model):
@@ -428,7 +437,7 @@ class Classifier(Linear):
     _estimator_type = "classifier"
 
     def __init__(self, C=1.0, *, fit_intercept=True, class_weight=None, tol=None,
-                 max_iter=1000, solver=None, random_state=None, n_jobs=None, workers=None,
+                 max_iter=None, solver=None, random_state=None, n_jobs=None, workers=None,
                  address=None, token=None, code=None, recipe=None, verbose=0, callback=None):
         self.C, self.fit_intercept, self.class_weight = C, fit_intercept, class_weight
         self.tol, self.max_iter, self.solver = tol, max_iter, solver
@@ -533,7 +542,8 @@ class LogisticRegression(WithProbabilities):
     Least C sum_i s_i loss_i + |w|^2/2, the intercept without penalty, as
     scikit-learn has it.
 
-    C, fit_intercept, class_weight, max_iter: as there.
+    C, fit_intercept, class_weight: as there.
+    max_iter: updates of the model; None: 1000, of solver sgd 100 passes.
     tol: end when what is left to gain is this share of the objective; None: 1e-10.
     With solver gd, agd, momentum, adam: when |gradient| is this; None: never.
     solver: "newton", "lbfgs", "agd", ...; None: newton, of sparse rows lbfgs.
@@ -585,7 +595,7 @@ class Ridge(Linear):
     _estimator_type = "regressor"
     loss = "linear"
 
-    def __init__(self, alpha=1.0, *, fit_intercept=True, tol=None, max_iter=1000, solver=None,
+    def __init__(self, alpha=1.0, *, fit_intercept=True, tol=None, max_iter=None, solver=None,
                  random_state=None, n_jobs=None, workers=None, address=None, token=None,
                  code=None, recipe=None, verbose=0, callback=None):
         self.alpha, self.fit_intercept, self.tol, self.max_iter = alpha, fit_intercept, tol, max_iter

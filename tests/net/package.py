@@ -442,6 +442,8 @@ warnings.simplefilter("ignore")
 rough, fine = (muster.LogisticRegression(solver="agd", tol=tol).fit(X, Y) for tol in (1e-2, 1e-4))
 print(rough.model_.gradient_norm <= 1e-2, fine.model_.gradient_norm <= 1e-4,
       rough.n_iter_ < fine.n_iter_, muster.LogisticRegression(tol=1e-10).fit(X, Y).hash_ == ONE.hash_)
+print(muster.LogisticRegression(solver="sgd").fit(X, Y).n_iter_ == 100, rough.max_iter is None,
+      abs(muster.LogisticRegression(solver="sgd").fit(X, Y).objective_ / ONE.objective_ - 1) < 0.01)
 for more in dict(solver="sgd", tol=1e-4), dict(solver="gd", tol=1e-4, recipe={"tol": 1}):
     try:
         muster.LogisticRegression(**more).fit(X, Y)
