@@ -185,7 +185,7 @@ def in_parameters(why):
     bare = key.lstrip("-").rstrip(":")
     if bare in SAID and bare not in ("model", "l2"):
         why = f"{SAID[bare]}{':' if key.endswith(':') else ''} {rest}"
-    return why.replace("add -n N,", "add workers=N,")
+    return why.replace("add n N,", "add workers=N,")
 
 
 def threads_of(jobs):

@@ -2,6 +2,7 @@
  * status.c - how functions of muster.h end, and how structures with a size are
  * taken and given.
  */
+#include <ctype.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -109,18 +110,35 @@ static enum muster_status status_of(enum err err)
     return MUSTER_FAILED;
 }
 
-/* Keys are flags without their dashes, in sentences, too. */
+/* The dashes of a flag that begins there, --l2 or -n; 0: none does. */
+static size_t dashes_at(const char *text, size_t i)
+{
+    const char *const word = text + i;
+    const size_t count = strspn(word, "-");
+
+    if (i > 0 && strchr(count == 1 ? " (" : " (\"'`", text[i - 1]) == NULL)
+        return 0;
+    if (count == 1) /* A value may begin with one: -inf. */
+        return isalpha((unsigned char)word[1]) &&
+                       !isalnum((unsigned char)word[2])
+                   ? 1
+                   : 0;
+    return count == 2 && islower((unsigned char)word[2]) ? 2 : 0;
+}
+
+/* Keys are flags without their dashes, in sentences, too; a command to type
+ * (`muster train --resume=run`) is left as it is. */
 static void copy_keys(const char *text, char *why)
 {
+    static const char begins[] = "`muster ";
+    bool command = false;
     size_t used = 0;
 
     for (size_t i = 0; text[i] != '\0' && used + 1 < MUSTER_WHY_SIZE; i++) {
-        const bool flag = (i == 0 || strchr(" (\"'`", text[i - 1]) != NULL) &&
-                          text[i] == '-' && text[i + 1] == '-' &&
-                          text[i + 2] >= 'a' && text[i + 2] <= 'z';
-
-        if (flag)
-            i += 2;
+        if (text[i] == '`')
+            command = strncmp(text + i, begins, sizeof begins - 1) == 0;
+        if (!command)
+            i += dashes_at(text, i);
         why[used++] = text[i];
     }
     why[used] = '\0';

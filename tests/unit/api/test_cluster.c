@@ -281,9 +281,14 @@ static void test_join_refusals(void **state)
 {
     struct curve c = {.size = 1, .stop_chunk = UINT32_MAX};
     struct job options = options_of(&c);
+    char folder[] = "/tmp/muster-join.XXXXXX";
     char why[MUSTER_WHY_SIZE];
 
     (void)state;
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(job_join(&options, folder, why), MUSTER_FAILED);
+    assert_non_null(strstr(why, "`muster train --resume=/tmp/muster-join."));
+    assert_int_equal(rmdir(folder), 0);
     assert_int_equal(job_join(&options, NULL, why), MUSTER_BAD_OPTION);
     assert_int_equal(job_join(&options, "nowhere", why), MUSTER_BAD_OPTION);
     assert_non_null(strstr(why, "which port"));

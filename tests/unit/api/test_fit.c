@@ -518,7 +518,11 @@ static void test_refusals(void **state)
     refuse_key("data", "x.csv",
                "data is no key of a recipe: rows are given to muster_fit, "
                "muster_predict and muster_cross_validate");
-    refuse_fit("code", "frc", dense(), MUSTER_BAD_OPTION, "code needs workers");
+    refuse_key("n", "many", "n many: expected a whole number from 0 to 10000");
+    refuse_key("l2", "", "l2: the value is empty; expected A");
+    refuse_fit("bias", "3", dense(), MUSTER_BAD_OPTION, "B 3: only 1 (a ");
+    refuse_fit("code", "frc", dense(), MUSTER_BAD_OPTION,
+               "code needs workers; add n N, the number of them");
     refuse_fit("code", "stel", dense(), MUSTER_BAD_OPTION,
                "no code named stel");
     refuse_fit("stragglers", "2", dense(), MUSTER_BAD_OPTION,
