@@ -61,6 +61,8 @@ void optim_count_calm(struct optim *opt, double gain);
 bool optim_is_broken(const struct optim *opt);
 
 bool optim_is_dense(const struct optim *opt);
+/* Is it as near to the known optimum as was asked for? */
+bool optim_gap_reached(const struct optim_options *options, double objective);
 
 /* What the objective adds to the second derivatives of the loss in a span: 2
  * l2, and where a free weight may have no curvature at all, for no row lies on

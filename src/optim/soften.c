@@ -43,10 +43,7 @@ static double allowed(const struct optim *opt)
 
 static bool gap_reached(const struct optim *opt)
 {
-    const struct optim_options *o = &opt->options;
-
-    return o->gap > 0 &&
-           opt->soften.truth <= o->optimum + o->gap * fabs(o->optimum);
+    return optim_gap_reached(&opt->options, opt->soften.truth);
 }
 
 bool soften_proved(const struct optim *opt)

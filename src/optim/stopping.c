@@ -59,12 +59,16 @@ static bool is_within(const struct optim *opt, double accuracy)
             opt->excess <= EXCESS_ROUNDING * fabs(opt->objective_first));
 }
 
+bool optim_gap_reached(const struct optim_options *options, double objective)
+{
+    return options->gap > 0 &&
+           objective <=
+               options->optimum + options->gap * fabs(options->optimum);
+}
+
 static bool gap_reached(const struct optim *opt)
 {
-    const struct optim_options *o = &opt->options;
-
-    return o->gap > 0 &&
-           opt->objective <= o->optimum + o->gap * fabs(o->optimum);
+    return optim_gap_reached(&opt->options, opt->objective);
 }
 
 bool optim_converged(const struct optim *opt)

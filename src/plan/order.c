@@ -16,10 +16,9 @@
 
 /* Tanh-sinh quadrature: u = 1 / (1 + exp(-2 s)), s = pi/2 sinh t.  Its nodes
  * crowd at both ends, where quantile functions have their singularities. */
-#define NODE_STEP  (1.0 / 64)
-#define NODES      384 /* On either side, up to t = 6. */
-#define PI_HALF    1.57079632679489661923
-#define LAMBERT_IT 64
+#define NODE_STEP (1.0 / 64)
+#define NODES     384 /* On either side, up to t = 6. */
+#define PI_HALF   1.57079632679489661923
 
 /* --- laws ---------------------------------------------------------------- */
 
@@ -179,43 +178,4 @@ double order_sample(const double *sorted, size_t count,
         before = now;
     }
     return sum;
-}
-
-/* --- coded data ---------------------------------------------------------- */
-
-/* x > 1 with x - ln x = mu + 1, the other branch of Lambert's W: iterate
- * x = mu + 1 + ln x, a contraction there, then k/n = 1 - 1/x. */
-double mds_best_share(double mu, double *time)
-{
-    double x = mu + 1;
-
-    CHECK(mu > 0);
-    for (int i = 0; i < LAMBERT_IT; i++)
-        x = x - (x - log(x) - mu - 1) / (1 - 1 / x);
-    if (time != NULL)
-        *time = x / mu;
-    return 1 - 1 / x;
-}
-
-uint32_t mds_best_k(double mu, uint32_t n, double *time)
-{
-    const double all = harmonic(n);
-    double left = all; /* H_(n-k) */
-    double best = HUGE_VAL;
-    uint32_t best_k = n;
-
-    CHECK(n >= 1);
-    for (uint32_t k = 1; k <= n; k++) {
-        double takes;
-
-        left -= 1.0 / (n - k + 1);
-        takes = (double)n / k * (1 + (all - left) / mu);
-        if (takes < best) {
-            best = takes;
-            best_k = k;
-        }
-    }
-    if (time != NULL)
-        *time = best;
-    return best_k;
 }

@@ -47,11 +47,4 @@ double order_quadrature(const struct law *law, const struct quorum *quorum);
 double order_sample(const double *sorted, size_t count,
                     const struct quorum *quorum);
 
-/* Coded data, any k of n blocks (Lee et al., "Speeding Up Distributed Machine
- * Learning Using Codes", IEEE TIT 2018): times (1/k)(1 + Exp(mean 1/mu)).
- * The best k/n for large n, and the step's time there in units of 1/n. */
-double mds_best_share(double mu, double *time);
-/* The best k for n, and its expected time in units of 1/n of the data. */
-uint32_t mds_best_k(double mu, uint32_t n, double *time);
-
 #endif /* PLAN_ORDER_H */

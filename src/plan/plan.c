@@ -269,19 +269,3 @@ void plan_choose(const struct candidate *candidates, const struct score *scores,
                      choice->gain_low > 0;
     explain(candidates, scores, current, choice);
 }
-
-/* --- noise --------------------------------------------------------------- */
-
-double plan_noise_scale(double mean_square, double square_mean, uint32_t k,
-                        double b)
-{
-    const double workers = k;
-    const double signal = (workers * square_mean - mean_square) / (workers - 1);
-    const double noise =
-        (mean_square - square_mean) * b * workers / (workers - 1);
-
-    CHECK(k >= 2);
-    if (signal <= 0)
-        return HUGE_VAL;
-    return noise > 0 ? noise / signal : 0;
-}

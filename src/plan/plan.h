@@ -81,10 +81,4 @@ struct plan_choice {
 void plan_choose(const struct candidate *candidates, const struct score *scores,
                  uint32_t count, uint32_t current, struct plan_choice *choice);
 
-/* B_crit = tr(Sigma) / |G|^2 in rows, from the mean gradients of k workers over
- * b rows each: the mean of their squared lengths and the squared length of
- * their mean.  Infinite if nothing but noise is seen. */
-double plan_noise_scale(double mean_square, double square_mean, uint32_t k,
-                        double b);
-
 #endif /* PLAN_PLAN_H */

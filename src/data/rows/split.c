@@ -7,8 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/check.h"
-#include "base/mem.h"
 #include "base/mt19937.h"
 #include "os/run/pages.h"
 
@@ -115,35 +113,5 @@ enum err split_take(const struct dataset *data, const uint32_t *order,
         return err;
     }
     *part = made;
-    return ERR_OK;
-}
-
-enum err split_dataset(const struct dataset *data, uint32_t seed,
-                       struct dataset *train, struct dataset *test)
-{
-    const uint32_t test_rows = split_test_rows(data->rows);
-    struct dataset first = {0};
-    struct dataset second = {0};
-    uint32_t *order;
-    enum err err;
-
-    CHECK(chunkset_full(&data->present));
-    if (test_rows == 0 || test_rows >= data->rows)
-        return ERR_SHAPE;
-    order = mem_new(data->rows, sizeof *order);
-    if (order == NULL)
-        return ERR_NOMEM;
-    split_permutation(data->rows, seed, order);
-    err = split_take(data, order, test_rows, &first);
-    if (err == ERR_OK)
-        err = split_take(data, order + test_rows, data->rows - test_rows,
-                         &second);
-    mem_free(order);
-    if (err != ERR_OK) {
-        dataset_close(&first);
-        return err;
-    }
-    *test = first;
-    *train = second;
     return ERR_OK;
 }

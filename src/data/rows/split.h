@@ -25,9 +25,4 @@ MUST_CHECK enum err split_take(const struct dataset *data,
                                const uint32_t *order, uint32_t count,
                                struct dataset *part);
 
-/* Cut `data`, of which all chunks are present, in two.  ERR_SHAPE if a part
- * would be empty. */
-MUST_CHECK enum err split_dataset(const struct dataset *data, uint32_t seed,
-                                  struct dataset *train, struct dataset *test);
-
 #endif /* DATA_SPLIT_H */

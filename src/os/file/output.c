@@ -29,7 +29,6 @@ enum { BUFFER_SIZE = 1 << 18 };
 struct output {
     int fd;
     int error; /* errno of the first failure. */
-    uint64_t size;
     size_t used;
     char path[PATH_SIZE];           /* Links followed. */
     char temporary[PATH_SIZE + 32]; /* "": none. */
@@ -353,7 +352,6 @@ static void write_out(struct output *output, const void *data, size_t size)
 
 void output_write(struct output *output, const void *data, size_t size)
 {
-    output->size += size;
     if (size > BUFFER_SIZE - output->used) {
         write_out(output, output->buffer, output->used);
         output->used = 0;
@@ -364,11 +362,6 @@ void output_write(struct output *output, const void *data, size_t size)
         memcpy(output->buffer + output->used, data, size);
         output->used += size;
     }
-}
-
-uint64_t output_size(const struct output *output)
-{
-    return output->size;
 }
 
 static void drop_temporary(const struct output *output)

@@ -41,7 +41,6 @@ MUST_CHECK enum err output_open(struct output **output, const char *path,
                                 struct why *why);
 /* Appends; the first failure is kept and told by output_commit. */
 void output_write(struct output *output, const void *data, size_t size);
-uint64_t output_size(const struct output *output);
 /* Replace `path`, durably; frees `output` whatever the outcome. */
 MUST_CHECK enum err output_commit(struct output *output, struct why *why);
 /* Drop what was written; accepts NULL. */

@@ -129,20 +129,6 @@ static void test_lognormal_largest(void **state)
          1e-9);
 }
 
-static void test_coded_data(void **state)
-{
-    double time;
-
-    (void)state;
-    near(mds_best_share(1, &time), .682, 1e-3);
-    near(time, 3.146, 1e-3);
-    assert_int_equal(mds_best_k(1, 30, &time), 21);
-    near(time, 3.094, 1e-3);
-    assert_int_equal(mds_best_k(1, 10000, &time), 6822);
-    assert_int_equal(mds_best_k(1, 1, &time), 1);
-    near(time, 2, 1e-12);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -152,7 +138,6 @@ int main(void)
         cmocka_unit_test(test_sample_is_quadrature),
         cmocka_unit_test(test_weibull_minimum),
         cmocka_unit_test(test_lognormal_largest),
-        cmocka_unit_test(test_coded_data),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -314,16 +314,6 @@ static void test_regret(void **state)
     }
 }
 
-/* Gradients of k workers, each G plus noise of variance S / b. */
-static void test_noise_scale(void **state)
-{
-    (void)state;
-    /* |G|^2 = 4, tr S / b = 2: E mean square = 6, E square mean = 4 + 2/k. */
-    assert_true(fabs(plan_noise_scale(6, 4 + 2.0 / 10, 10, 50) - 25) < 1e-9);
-    assert_true(plan_noise_scale(4, 4, 10, 50) == 0);
-    assert_true(isinf(plan_noise_scale(6, .5, 10, 50)));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -335,7 +325,6 @@ int main(void)
         cmocka_unit_test(test_bill),
         cmocka_unit_test(test_dead_stall),
         cmocka_unit_test(test_regret),
-        cmocka_unit_test(test_noise_scale),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
