@@ -200,6 +200,7 @@ enum err preset_parse(char *text, struct preset_options *options,
     const struct preset *preset = preset_find(text);
     char *next = word_end(text);
     char *file = strchr(text, ':');
+    uint32_t seen = 0; /* Keys, by bits. */
     enum err err = ERR_OK;
 
     options->name = text;
@@ -220,6 +221,10 @@ enum err preset_parse(char *text, struct preset_options *options,
         next = word_end(setting);
         if ((preset->keys >> key & 1) == 0)
             return no_key(preset, setting, why);
+        if ((seen >> key & 1) != 0)
+            return why_set(why, ERR_SHAPE, "code %s: %s is set twice",
+                           preset->name, keys[key].name);
+        seen |= 1u << key;
         if (next != NULL)
             *next = '\0';
         err = take(key, setting + strlen(keys[key].name) + 1, options, why);

@@ -259,6 +259,7 @@ static void test_text_refused(void **state)
         {"frc:mine.csv", ERR_SHAPE, "no setting `mine.csv`"},
         {"ignore:staleness", ERR_SHAPE, "no setting `staleness`"},
         {"uncoded:s=1", ERR_SHAPE, "no setting `s`"},
+        {"frc:s=1:s=0", ERR_SHAPE, "s is set twice"},
         {"steal:pieces=65", ERR_RANGE, "from 1 to 64"},
         {"steal:pieces=", ERR_RANGE, "expected a whole number"},
         {"steal:s=-1", ERR_RANGE, "expected a whole number"},
