@@ -249,6 +249,18 @@ static const char *fault_of_column(const struct ArrowSchema *schema,
     return fault != NULL ? fault : fault_of_indices(schema, column, begin, end);
 }
 
+/* Rows that are null as a whole would count as rows of their columns. */
+static bool has_null_rows(const struct ArrowArray *batch)
+{
+    if (batch->n_buffers < 1 || batch->buffers == NULL ||
+        batch->buffers[0] == NULL)
+        return batch->null_count > 0;
+    for (int64_t i = 0; i < batch->length; i++)
+        if (is_null(batch, i))
+            return true;
+    return false;
+}
+
 /* `rows` came before it. */
 static enum err check_batch(const struct ArrowSchema *schema,
                             const struct ArrowArray *batch, uint64_t rows,
@@ -262,6 +274,10 @@ static enum err check_batch(const struct ArrowSchema *schema,
                        "large");
     if (rows + (uint64_t)batch->length > DATA_ROWS_MAX)
         return why_set(why, ERR_TOOBIG, "more than %u rows", DATA_ROWS_MAX);
+    if (has_null_rows(batch))
+        return why_set(why, ERR_SHAPE,
+                       "a batch has rows that are null as a whole; leave them "
+                       "out");
     for (int64_t j = 0; j < schema->n_children; j++) {
         const char *const fault =
             fault_of_column(schema->children[j], batch->children[j],
@@ -278,7 +294,8 @@ static enum err check_batch(const struct ArrowSchema *schema,
 
 static enum err say_stream(struct ArrowArrayStream *stream, struct why *why)
 {
-    const char *said = stream->get_last_error(stream);
+    const char *said =
+        stream->get_last_error != NULL ? stream->get_last_error(stream) : NULL;
 
     return why_set(why, ERR_IO, "the stream failed: %.300s",
                    said != NULL ? said : "it does not say why");
@@ -330,6 +347,11 @@ enum err arrow_read(struct ArrowArrayStream *stream, struct arrow_table *table,
     enum err err = ERR_OK;
 
     *table = (struct arrow_table){0};
+    if (stream->get_schema == NULL || stream->get_next == NULL) {
+        stream->release(stream);
+        return why_set(why, ERR_SHAPE,
+                       "the stream has no get_schema or no get_next");
+    }
     if (stream->get_schema(stream, &table->schema) != 0)
         err = say_stream(stream, why);
     if (err == ERR_OK)

@@ -213,6 +213,19 @@ static void test_refusals(void **state)
     assert_int_equal(arrow_read(&stream, &table, &why), ERR_IO);
     assert_string_equal(why.text, "the stream failed: mine");
     stream = stream_of();
+    stream.get_next = fail_next;
+    stream.get_last_error = NULL;
+    assert_int_equal(arrow_read(&stream, &table, &why), ERR_IO);
+    stream = stream_of();
+    stream.get_next = NULL;
+    assert_int_equal(arrow_read(&stream, &table, &why), ERR_SHAPE);
+    assert_null(stream.release);
+    stream = stream_of();
+    stream.get_schema = NULL;
+    assert_int_equal(arrow_read(&stream, &table, &why), ERR_SHAPE);
+    assert_string_equal(why.text,
+                        "the stream has no get_schema or no get_next");
+    stream = stream_of();
     valid[0][0] = 0xfb; /* The second of a child that begins at 1. */
     assert_int_equal(arrow_read(&stream, &table, &why), ERR_OK);
     assert_int_equal(source_load(&options, &data, NULL, NULL, &why), ERR_RANGE);
@@ -276,6 +289,22 @@ static void endless_child(struct ArrowArray *batch)
 static void no_buffers(struct ArrowArray *batch)
 {
     batch->children[0]->buffers = NULL;
+}
+
+static void null_rows(struct ArrowArray *batch)
+{
+    static const uint8_t none = 0;
+    static const void *bits[] = {&none};
+
+    batch->n_buffers = 1;
+    batch->buffers = bits;
+    batch->null_count = -1;
+}
+
+static void null_rows_nowhere(struct ArrowArray *batch)
+{
+    batch->null_count = 1;
+    batch->n_buffers = 0;
 }
 
 static void no_values(struct ArrowArray *batch)
@@ -373,6 +402,10 @@ static void test_buffers_that_cannot_be(void **state)
 {
     (void)state;
     refuse_batch(no_buffers, "column \"size\" of a batch: a buffer is missing");
+    refuse_batch(null_rows, "a batch has rows that are null as a whole; leave "
+                            "them out");
+    refuse_batch(null_rows_nowhere, "a batch has rows that are null as a "
+                                    "whole; leave them out");
     refuse_batch(no_values, "column \"size\" of a batch: a buffer is missing");
     refuse_batch(few_buffers,
                  "column \"colour\" of a batch: a buffer is missing");
