@@ -120,7 +120,8 @@ struct muster_progress {
 };
 
 /* After each update, in the caller's thread.  Not 0: stop; with workers some
- * more updates may have been made by then. */
+ * more updates may have been made by then.  It returns: a longjmp or an
+ * exception out of it leaves the training, and those after it, undefined. */
 typedef int (*muster_watch)(void *context,
                             const struct muster_progress *progress);
 /* Told sentences that are no errors: what was found out about the rows, which
@@ -131,7 +132,8 @@ typedef void (*muster_log)(void *context, const char *sentence);
 MUSTER_API void muster_listen(struct muster_recipe *recipe, muster_watch watch,
                               muster_log log, void *context);
 /* End the training in progress: MUSTER_STOPPED.  From another thread or a
- * signal handler. */
+ * signal handler.  Where none is in progress the recipe's next one ends at
+ * once, so that a stop which comes just before it begins is not lost. */
 MUSTER_API void muster_stop(struct muster_recipe *recipe);
 
 /* --- rows ----------------------------------------------------------------- */

@@ -4,6 +4,7 @@
  */
 #include <ctype.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/handle.h"
@@ -110,6 +111,21 @@ static enum muster_status status_of(enum err err)
     return MUSTER_FAILED;
 }
 
+#define SHOWN_SIZE 5u /* "\\x1b" */
+
+/* Names and cells of files are shown; what they would do to a terminal is not
+ * done. */
+static size_t copy_letter(char letter, char *out)
+{
+    const unsigned char code = (unsigned char)letter;
+
+    if (code >= ' ' && code != 0x7f) {
+        *out = letter;
+        return 1;
+    }
+    return (size_t)snprintf(out, SHOWN_SIZE, "\\x%02x", (unsigned)code);
+}
+
 /* The dashes of a flag that begins there, --l2 or -n; 0: none does. */
 static size_t dashes_at(const char *text, size_t i)
 {
@@ -134,12 +150,13 @@ static void copy_keys(const char *text, char *why)
     bool command = false;
     size_t used = 0;
 
-    for (size_t i = 0; text[i] != '\0' && used + 1 < MUSTER_WHY_SIZE; i++) {
+    for (size_t i = 0; text[i] != '\0' && used + SHOWN_SIZE <= MUSTER_WHY_SIZE;
+         i++) {
         if (text[i] == '`')
             command = strncmp(text + i, begins, sizeof begins - 1) == 0;
         if (!command)
             i += dashes_at(text, i);
-        why[used++] = text[i];
+        used += copy_letter(text[i], why + used);
     }
     why[used] = '\0';
 }
@@ -169,6 +186,8 @@ enum muster_status status_of_data(enum err err, const struct why *sentence,
                                   char *why)
 {
     say(err, sentence, why);
+    if (err == ERR_TOOBIG)
+        return MUSTER_BAD_DATA;
     switch (status_of(err)) {
     case MUSTER_BAD_VERSION:
     case MUSTER_BAD_OPTION:

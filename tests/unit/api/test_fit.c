@@ -544,6 +544,38 @@ static void test_refusals(void **state)
                         "rows, labels or a file that cannot be used");
 }
 
+/* Names are the world's: what is in them is shown, not done. */
+static void test_sentences_have_no_control_characters(void **state)
+{
+    struct muster_model *model = NULL;
+    char why[MUSTER_WHY_SIZE];
+
+    (void)state;
+    assert_int_equal(muster_load("no\nsuch\x1b[31mfile\x7f", &model, why),
+                     MUSTER_FAILED);
+    assert_non_null(strstr(why, "no\\x0asuch\\x1b[31mfile\\x7f"));
+}
+
+/* More rows than there may be are the data's fault, and sizes do not wrap. */
+static void test_sizes_beyond_the_limits_are_bad_data(void **state)
+{
+    struct muster_matrix matrix = matrix_of();
+    struct muster_recipe *recipe = recipe_of(NULL, NULL);
+    struct muster_model *model = NULL;
+    struct muster_data *data = NULL;
+    char why[MUSTER_WHY_SIZE];
+
+    (void)state;
+    matrix.columns = (UINT64_C(1) << 32) + 1;
+    assert_int_equal(muster_data_dense(&matrix, &data, why), MUSTER_OK);
+    add_labels(data);
+    assert_int_equal(muster_fit(recipe, data, &model, why), MUSTER_BAD_DATA);
+    assert_non_null(strstr(why, "4294967297 columns"));
+    assert_null(model);
+    muster_data_free(data);
+    muster_recipe_free(recipe);
+}
+
 static void test_entries_need_columns(void **state)
 {
     int32_t begin[] = {0, 0, 1, 0};
@@ -734,6 +766,8 @@ int main(void)
         cmocka_unit_test_setup(test_evaluations, fill),
         cmocka_unit_test_setup(test_listener, fill),
         cmocka_unit_test_setup(test_refusals, fill),
+        cmocka_unit_test(test_sentences_have_no_control_characters),
+        cmocka_unit_test_setup(test_sizes_beyond_the_limits_are_bad_data, fill),
         cmocka_unit_test(test_entries_need_columns),
         cmocka_unit_test(test_no_handle_is_no_crash),
         cmocka_unit_test(test_stream_is_released_without_room),
