@@ -143,17 +143,18 @@ static size_t dashes_at(const char *text, size_t i)
 }
 
 /* Keys are flags without their dashes, in sentences, too; a command to type
- * (`muster train --resume=run`) is left as it is. */
+ * (`muster train --resume=run`, `ulimit -f`) is left as it is. */
 static void copy_keys(const char *text, char *why)
 {
-    static const char begins[] = "`muster ";
-    bool command = false;
+    bool quoted = false, command = false;
     size_t used = 0;
 
     for (size_t i = 0; text[i] != '\0' && used + SHOWN_SIZE <= MUSTER_WHY_SIZE;
          i++) {
-        if (text[i] == '`')
-            command = strncmp(text + i, begins, sizeof begins - 1) == 0;
+        if (text[i] == '`') {
+            quoted = !quoted;
+            command = quoted && text[i + 1] != '-';
+        }
         if (!command)
             i += dashes_at(text, i);
         used += copy_letter(text[i], why + used);
