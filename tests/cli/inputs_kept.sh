@@ -20,6 +20,7 @@ train --config te.svm tr.svm te.svm
 try train - m.txt --model logistic --force <m.txt
 try predict te.svm m.txt te.svm
 try predict te.svm m.txt m.txt
+try predict te.svm m.txt tr.svm
 try model convert m.txt ./m.txt
 try model convert m.txt te.svm
 printf '# muster delays 1\n' >d.trace
