@@ -210,8 +210,6 @@ def seed_of(state):
 class Linear:
     """What all estimators have: parameters, checks, and the training itself."""
 
-    loss = None  # The recipe's model.
-
     def __new__(cls, *_, **params):
         for name in params:
             if name not in cls._get_param_names():
@@ -489,11 +487,11 @@ class Classifier(Linear):
             weight = times(weight, factor[number])
         return self._train(model, x, number.astype(np.float64), weight)
 
-    def _one_against_rest(self, x, number, weight, factor):
+    def _one_against_rest(self, model, x, number, weight, factor):
         """A class's weight is for its own rows, and the rest weigh 1, as LIBLINEAR
         has it."""
         if len(self.classes_) == 2:
-            return self._all_at_once(self.loss, x, number, weight, factor)
+            return self._all_at_once(model, x, number, weight, factor)
         if "out" in check_recipe(self.recipe):
             raise ValueError("recipe: out is the folder of one training, and there is one for "
                              f"each of {len(self.classes_)} classes; leave it out")
@@ -501,7 +499,7 @@ class Classifier(Linear):
         for k in range(len(self.classes_)):
             mine = number == k
             own = None if factor is None else np.where(mine, factor[k], 1.0)
-            models.append(self._train(self.loss, x, mine.astype(np.float64), times(weight, own)))
+            models.append(self._train(model, x, mine.astype(np.float64), times(weight, own)))
         return against_rest(models)
 
     def decision_function(self, X):
@@ -560,8 +558,6 @@ class LogisticRegression(WithProbabilities):
     feature_names_in_, objective_ (mean loss + penalty), hash_, model_.
     """
 
-    loss = "logistic"
-
     def _fit(self, x, number, weight, factor):
         kind = "logistic" if len(self.classes_) == 2 else "softmax"
         return self._all_at_once(kind, x, number, weight, factor)
@@ -571,10 +567,8 @@ class SoftmaxClassifier(WithProbabilities):
     """Softmax regression: one weight vector for each class, of two classes, too.
     Parameters and attributes are LogisticRegression's."""
 
-    loss = "softmax"
-
     def _fit(self, x, number, weight, factor):
-        return self._all_at_once(self.loss, x, number, weight, factor)
+        return self._all_at_once("softmax", x, number, weight, factor)
 
 
 class LinearSVC(Classifier):
@@ -582,10 +576,8 @@ class LinearSVC(Classifier):
     Parameters and attributes are LogisticRegression's; the intercept has no
     penalty (in scikit-learn it has)."""
 
-    loss = "svm"
-
     def _fit(self, x, number, weight, factor):
-        return self._one_against_rest(x, number, weight, factor)
+        return self._one_against_rest("svm", x, number, weight, factor)
 
 
 class Ridge(Linear):
@@ -593,7 +585,6 @@ class Ridge(Linear):
     the intercept without.  The other parameters are LogisticRegression's."""
 
     _estimator_type = "regressor"
-    loss = "linear"
 
     def __init__(self, alpha=1.0, *, fit_intercept=True, tol=None, max_iter=None, solver=None,
                  random_state=None, n_jobs=None, workers=None, address=None, token=None,
