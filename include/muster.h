@@ -110,6 +110,11 @@ MUSTER_API enum muster_status muster_set(struct muster_recipe *recipe,
                                          const char *key, const char *text,
                                          char *why);
 
+/* 1: muster_fit by this recipe forks a coordinator and workers from the calling
+ * process ("n", and what keeps a run or lets others join: "out", "listen",
+ * "max-time", ...); 0: it does not. */
+MUSTER_API int muster_forks(const struct muster_recipe *recipe);
+
 struct muster_progress {
     size_t size;
     uint64_t step;         /* Updates of the model so far. */

@@ -28,7 +28,7 @@ def bare_package():
 
 def rows_at(plan, places, memory):
     from muster import _data
-    kind, what, _, labelled, weighted = plan
+    kind, what, labelled, weighted = plan
     arrays = [_data.take(memory, place) for place in places]
     weights = arrays.pop() if weighted else None
     labels = arrays.pop() if labelled else None
@@ -48,8 +48,8 @@ def fit(link, memory, choices, plan, places, watched, logged):
     def log(sentence):
         _run.send(link, ("log", sentence))
     rows = rows_at(plan, places, memory)
-    status, why, model = _run.fit_direct(choices, rows, watch if watched else None,
-                                         log if logged else None)
+    status, why, model, _ = _run.fit_direct(choices, rows, watch if watched else None,
+                                            log if logged else None)
     if model is None:
         return _run.Outcome(status, why)
     return _run.Outcome(status, why, _run.info_of(model), _run.write_model(model))

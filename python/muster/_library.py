@@ -89,7 +89,8 @@ STATUS = dict(
 OTHERS = dict(
     muster_status_text=("e", C.c_char_p), muster_version=("", C.c_uint32),
     muster_release=("", C.c_char_p),
-    muster_recipe_free=("p", None), muster_stop=("p", None), muster_data_free=("p", None),
+    muster_recipe_free=("p", None), muster_forks=("p", C.c_int), muster_stop=("p", None),
+    muster_data_free=("p", None),
     muster_data_rows=("p", C.c_uint64), muster_free=("p", None),
     muster_weights=("p", C.POINTER(C.c_double)), muster_classes=("p", C.POINTER(C.c_double)),
     muster_word=("pu", C.c_char_p), muster_column=("pu", C.c_char_p), muster_text_free=("p", None),
@@ -214,6 +215,10 @@ class Recipe(Handle):
             raise TypeError(why)
         if status:
             raise error_of(status, why)
+
+    def forks(self):
+        """Does a training by it fork workers?"""
+        return bool(lib.muster_forks(self.pointer))
 
     def listen(self, watch, log):
         """Python functions watch(step, objective) -> stop (0 or 1) and

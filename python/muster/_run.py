@@ -139,7 +139,7 @@ class Hooks:
 
 
 def fit_here(choices, rows, watch=None, log=None, around=beside):
-    """(status, sentence, handle or None)."""
+    """(status, sentence, handle or None, info where the handle lacks it)."""
     hooks = Hooks(watch, log)
     model = _library.Handle(lib.muster_free)
     with _library.Recipe(choices) as recipe, rows.open() as data:
@@ -151,7 +151,7 @@ def fit_here(choices, rows, watch=None, log=None, around=beside):
         status, why = around(work, lambda: lib.muster_stop(recipe.pointer), hooks)
     if hooks.raised is not None:
         raise hooks.raised
-    return status, why, model if model.pointer else None
+    return status, why, model if model.pointer else None, None
 
 
 def fit_direct(choices, rows, watch, log):
@@ -294,7 +294,7 @@ def fit_apart(choices, rows, watch=None, log=None):
     try:
         places = [arrays.put(array) for array in rows.arrays()]
         what = rows.what[0] if rows.kind == "csr" else rows.what
-        plan = (rows.kind, what if rows.kind in ("csr", "file") else None, len(places),
+        plan = (rows.kind, what if rows.kind in ("csr", "file") else None,
                 rows.labels is not None, rows.weights is not None)
         job = Apart(("fit", choices, plan, places, bool(watch), bool(log)), arrays.file)
     finally:

@@ -9,8 +9,6 @@ import numpy as np
 from . import _data, _library, _run
 from ._library import call, error_of, lib, try_call
 
-WORKERS = ("n", "workers", "listen")
-
 
 class Model:
     """A trained model: weights, hash, steps, objective, ..., as muster.h names
@@ -201,15 +199,13 @@ def run(choices, rows, watch=None, log=None):
             choices.get(key) for key in ("token_file", "token-file")):
         raise ValueError("listen needs token_file, the file of a key by which workers may join; "
                          "`muster token new FILE` makes one")
-    workers = any(choices.get(key) for key in WORKERS)
-    if workers and rows.kind == "arrow":
-        raise ValueError("a table of columns is trained in this process; save it as a file, and "
-                         "name that, to train with workers")
-    if workers:
-        status, why, handle, info = _run.fit_apart(choices, rows, watch, log)
-    else:
-        status, why, handle = _run.fit_here(choices, rows, watch, log)
-        info = None
+    with _library.Recipe(choices) as recipe:
+        forks = recipe.forks()
+    if forks and rows.kind == "arrow":
+        raise ValueError("a table of columns is trained in this process, without workers and what "
+                         "needs them (out, max_time, ...); save it as a file, and name that")
+    fit_rows = _run.fit_apart if forks else _run.fit_here
+    status, why, handle, info = fit_rows(choices, rows, watch, log)
     model = Model(handle, info) if handle else None
     if model and rows.words is not None:
         check_words(model.classes > 0)

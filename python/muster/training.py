@@ -102,11 +102,6 @@ class Job:
         return _run.Outcome(status, why, info, found, guard.close())
 
 
-def check(recipe):
-    """A mistake in the keys is told before anything is begun."""
-    _library.Recipe(recipe).close()
-
-
 def run_apart(job):
     """In a process of its own, which forks the workers."""
     try:
@@ -139,9 +134,10 @@ def train(gradient, *, dims, chunks, rows, hessvec=None, watch=None, **recipe):
     gradient(context, w, chunk, g, loss) adds the chunk's gradient to g and its
     loss to loss[0]; recipe: optim, steps, lr, l2, tol, threads, n (workers),
     code, listen, ...  What a function of yours raises is raised here."""
-    check(recipe)
+    with _library.Recipe(recipe) as made:  # A mistake in the keys is told here.
+        forks = made.forks()
     job = Job(gradient, dims, chunks, rows, hessvec, watch, **recipe)
-    outcome = run_apart(job) if recipe.get("n") or recipe.get("listen") else job.run()
+    outcome = run_apart(job) if forks else job.run()
     raised, info = outcome.raised, outcome.info
     if raised is None and info and info["signal"] == signal.SIGINT:
         raised = KeyboardInterrupt()

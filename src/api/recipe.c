@@ -5,6 +5,7 @@
 
 #include "api/handle.h"
 #include "base/mem.h"
+#include "learn/workers.h"
 
 /* Choices of `muster train` that arguments of functions stand for here. */
 static const int refused[] = {OPT_DATA, OPT_TEST,   OPT_VALID, OPT_FOLDS,
@@ -76,6 +77,11 @@ enum muster_status muster_set(struct muster_recipe *recipe, const char *key,
     const enum err err = set(recipe, key, text, &sentence);
 
     return status_end(err, &sentence, why);
+}
+
+int muster_forks(const struct muster_recipe *recipe)
+{
+    return recipe != NULL && workers_wanted(&recipe->choices);
 }
 
 void muster_listen(struct muster_recipe *recipe, muster_watch watch,

@@ -52,6 +52,14 @@ static void count_workers(struct setup *setup, const struct recipe *recipe)
         setup->workers_max = setup->local;
 }
 
+bool workers_wanted(const struct recipe *recipe)
+{
+    struct setup setup = {0};
+
+    count_workers(&setup, recipe);
+    return setup.slots > 0;
+}
+
 static enum exactness wanted_class(const struct recipe *recipe)
 {
     const char *wanted = recipe_text(recipe, OPT_EXACT);

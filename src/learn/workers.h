@@ -6,6 +6,8 @@
 
 #include "learn/setup.h"
 
+/* Does a training by this recipe fork?  What counts them answers. */
+bool workers_wanted(const struct recipe *recipe);
 /* Line searches and curvature pairs: two sums must be over the same rows. */
 bool workers_search(const struct recipe *recipe);
 /* Build the code once for real, the only honest answer to whether it fits, and

@@ -527,6 +527,32 @@ made = muster.LogisticRegression(address="127.0.0.1:0", token="key", workers=2,
 thread.join()
 print(made.hash_ == ONE.hash_, [joiner.wait() for joiner in joiners] == [0, 0])
 """,
+    "no key that starts workers forks them from this process": """
+names = set()
+def watch(*_):
+    for task in os.listdir("/proc/self/task"):
+        for child in open(f"/proc/self/task/{task}/children").read().split():
+            names.add(open(f"/proc/{child}/comm").read().strip())
+for key, value in dict(np=2, n=2, workers="2", out="kept", sync=True, max_time=60).items():
+    names.clear()
+    made = muster.fit(X, Y, watch=watch, **{key: value})
+    print(len(names) == 1 and not any("muster" in name for name in names), made.steps > 1)
+def bowl(_, w, chunk, g, loss):
+    g[0], loss[0] = w[0] - chunk, (w[0] - chunk) ** 2 / 2
+def who(*_):
+    print(os.getpid(), file=open("who", "w"))
+muster.train(bowl, dims=1, chunks=2, rows=2, np=1, watch=who)
+print(int(open("who").read()) != os.getpid())
+class Table:
+    def __arrow_c_stream__(self, *_):
+        raise AssertionError("it is not read")
+try:
+    muster.fit(Table(), max_time=60)
+except ValueError as error:
+    print("without workers" in str(error))
+names.clear()
+print(muster.fit(X, Y, watch=watch, n=0, sync=False).steps > 1, not names)
+""",
     "an estimator and its progress in a notebook": """
 import types
 shown = []

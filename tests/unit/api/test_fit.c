@@ -479,6 +479,34 @@ static void test_listener(void **state)
     muster_data_free(data);
 }
 
+static int forks(const char *key, const char *text)
+{
+    struct muster_recipe *recipe = recipe_of(key, text);
+    const int said = muster_forks(recipe);
+
+    muster_recipe_free(recipe);
+    return said;
+}
+
+/* Programs with threads ask before they train. */
+static void test_which_recipes_fork(void **state)
+{
+    (void)state;
+    assert_int_equal(forks(NULL, NULL), 0);
+    assert_int_equal(forks("n", "0"), 0);
+    assert_int_equal(forks("sync", "no"), 0);
+    assert_int_equal(forks("optim", "gd"), 0);
+    assert_int_equal(forks("n", "2"), 1);
+    assert_int_equal(forks("np", "2"), 1);
+    assert_int_equal(forks("workers", "2"), 1);
+    assert_int_equal(forks("listen", "127.0.0.1:0"), 1);
+    assert_int_equal(forks("out", "folder"), 1);
+    assert_int_equal(forks("sync", "yes"), 1);
+    assert_int_equal(forks("max-time", "60"), 1);
+    assert_int_equal(forks("preempt-notice", "aws"), 1);
+    assert_int_equal(muster_forks(NULL), 0);
+}
+
 static void refuse_key(const char *key, const char *text, const char *sentence)
 {
     struct muster_recipe *recipe = recipe_of(NULL, NULL);
@@ -765,6 +793,7 @@ int main(void)
         cmocka_unit_test_setup(test_refused_weights, fill),
         cmocka_unit_test_setup(test_evaluations, fill),
         cmocka_unit_test_setup(test_listener, fill),
+        cmocka_unit_test(test_which_recipes_fork),
         cmocka_unit_test_setup(test_refusals, fill),
         cmocka_unit_test(test_sentences_have_no_control_characters),
         cmocka_unit_test_setup(test_sizes_beyond_the_limits_are_bad_data, fill),
