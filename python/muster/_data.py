@@ -2,6 +2,7 @@
 their names, and whatever speaks Arrow's C stream interface."""
 
 import ctypes as C
+import fcntl
 import mmap
 import os
 
@@ -283,11 +284,22 @@ def csr_parts(x):
 
 # --- one copy in memory that processes share ---------------------------------
 
+def apart_from_streams(file):
+    """The same file by a number that is not 0, 1 or 2: a process that has closed
+    one of them gives it to the next file, and what is printed goes there."""
+    if file > 2:
+        return file
+    try:
+        return fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, 3)
+    finally:
+        os.close(file)
+
+
 class ArrayFile:
     """Arrays one after the other in a file without a name."""
 
     def __init__(self):
-        self.file, self.used = os.memfd_create("muster"), 0
+        self.file, self.used = apart_from_streams(os.memfd_create("muster")), 0
 
     def put(self, array):
         """Where it lies: (kind, shape, strides, offset)."""

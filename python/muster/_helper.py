@@ -26,6 +26,17 @@ def bare_package():
     del sys.path[0]  # Its modules are the package's, not the program's.
 
 
+def hold_streams():
+    """No file of the training may be number 0, 1 or 2, which are written to as
+    standard streams; those that are closed cannot be written, or read, then as
+    before."""
+    for number, mode in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_RDONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, mode)  # The lowest number that is free.
+
+
 def rows_at(plan, places, memory):
     from muster import _data
     kind, what, labelled, weighted = plan
@@ -66,6 +77,7 @@ def serve(link, file):
 
 
 def main():
+    hold_streams()
     libc = ctypes.CDLL(None)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != int(sys.argv[3]):

@@ -18,7 +18,7 @@ import sys
 import threading
 
 from . import _library
-from ._data import ArrayFile
+from ._data import ArrayFile, apart_from_streams
 from ._library import call, lib, try_call
 
 
@@ -213,13 +213,15 @@ class Apart:
     """A job in a process of its own, watched from here."""
 
     def __init__(self, job, file):
-        self.link, theirs = socket.socketpair()
-        files = [theirs.fileno(), file]
+        ours, theirs = (apart_from_streams(end.detach()) for end in socket.socketpair())
+        self.link, files = socket.socket(fileno=ours), [theirs, file]
         script = os.path.join(_library.HERE, "_helper.py")
-        self.process = subprocess.Popen(
-            [sys.executable, "-E", "-s", script, *map(str, files), str(os.getpid())],
-            pass_fds=files, stdin=subprocess.DEVNULL, start_new_session=True)
-        theirs.close()
+        try:
+            self.process = subprocess.Popen(
+                [sys.executable, "-E", "-s", script, *map(str, files), str(os.getpid())],
+                pass_fds=files, stdin=subprocess.DEVNULL, start_new_session=True)
+        finally:
+            os.close(theirs)
         try:
             send(self.link, job)
         except BrokenPipeError:

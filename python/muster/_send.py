@@ -15,6 +15,8 @@ import os
 import pickle
 import types
 
+from ._data import apart_from_streams
+
 
 def found_by_name(thing):
     module, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", "")
@@ -92,7 +94,7 @@ def pack(thing):
     """(bytes, file of buffers, sizes): the file's descriptor is the caller's."""
     buffers, out = [], io.BytesIO()
     Pickler(out, protocol=5, buffer_callback=buffers.append).dump(thing)
-    file, sizes = os.memfd_create("muster"), []
+    file, sizes = apart_from_streams(os.memfd_create("muster")), []
     for buffer in buffers:
         with buffer.raw() as view:
             sizes.append(view.nbytes)

@@ -8,6 +8,7 @@ import signal
 import traceback
 
 from . import _library, _run, _send
+from ._data import apart_from_streams
 from ._library import GRADIENT, HESSVEC, STOPPED, error_of, lib, try_call
 
 PIPE_BUF = 4096  # So much is written to a pipe in one piece.
@@ -21,7 +22,7 @@ class Guard:
 
     def __init__(self):
         self.pid, self.raised = os.getpid(), None
-        self.reader, self.writer = os.pipe()
+        self.reader, self.writer = map(apart_from_streams, os.pipe())
         os.set_blocking(self.reader, False)
 
     def wrap(self, function):

@@ -527,6 +527,29 @@ made = muster.LogisticRegression(address="127.0.0.1:0", token="key", workers=2,
 thread.join()
 print(made.hash_ == ONE.hash_, [joiner.wait() for joiner in joiners] == [0, 0])
 """,
+    "standard streams may be closed, in any combination": """
+def bowl(_, w, chunk, g, loss):
+    g[0], loss[0] = w[0] - chunk, (w[0] - chunk) ** 2 / 2
+def work(streams):
+    for stream in streams:
+        os.close(stream)
+    job = dict(dims=1, chunks=2, rows=2)
+    made = muster.LogisticRegression(workers=2, callback=lambda *_: None).fit(X, Y)
+    return made.hash_ == ONE.hash_ and muster.train(bowl, n=2, **job).hash == muster.train(
+        bowl, **job).hash
+sys.stdout.flush()
+for bits in range(8):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            right = work([stream for stream in range(3) if bits >> stream & 1])
+        except BaseException as error:
+            right = print(repr(error), file=open("why", "a"))
+        os._exit(0 if right else 1)
+    print(os.waitpid(pid, 0)[1] == 0)
+if os.path.exists("why"):
+    print(open("why").read(), file=sys.stderr)
+""",
     "no key that starts workers forks them from this process": """
 names = set()
 def watch(*_):
