@@ -19,6 +19,7 @@
 #include "os/run/limits.h"
 #include "os/run/pages.h"
 #include "os/run/signals.h"
+#include "os/run/streams.h"
 
 /* Half of it is the most that any command was seen to take. */
 #define STACK_LEAST  (256u << 10)
@@ -269,6 +270,7 @@ int main(int argc, char **argv)
     if (!stack_suffices(&cli) || !memory_suffices(&cli))
         return EXIT_FAILED;
     signals_own();
+    (void)streams_hold();
     file_map_watch();
     (void)limits_files_raise(UINT64_MAX);
     if (argc < 2)

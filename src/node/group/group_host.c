@@ -418,6 +418,7 @@ enum err group_host_open(const struct group_host_options *options,
     if (made == NULL)
         return ERR_NOMEM;
     made->options = *options;
+    made->listener.fd = -1;
     err = have_files(options, why);
     if (err == ERR_OK)
         err = net_parse(options->listen != NULL ? options->listen : "", &wanted,

@@ -468,6 +468,7 @@ enum err supervisor_run(struct supervisor *supervisor, struct why *why)
     const time_us now = clock_now_us();
     enum err err;
 
+    s->waiter.fd = -1;
     s->trace_fd = -1;
     s->pass_fd = -1;
     s->why = why;

@@ -192,6 +192,7 @@ enum err train_door_open(const struct train_options *options,
     if (made == NULL)
         return ERR_NOMEM;
     made->out = options->out;
+    made->listener.fd = -1;
     made->lock = -1;
     err = format_lock(options->out, options->resume, &made->lock, why);
     if (err == ERR_OK)
@@ -207,7 +208,7 @@ void train_door_close(struct train_door *door)
 {
     if (door == NULL)
         return;
-    if (door->listener.fd > 0)
+    if (door->listener.fd >= 0)
         ways_forget_address(door->out);
     net_close(&door->listener);
     token_close(&door->token);

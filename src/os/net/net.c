@@ -215,7 +215,7 @@ enum err net_listen(const struct net_address *wanted, bool loopback_only,
 
 void net_close(struct net_listener *listener)
 {
-    if (listener->fd > 0)
+    if (listener->fd >= 0)
         (void)close(listener->fd);
     listener->fd = -1;
 }

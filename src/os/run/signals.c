@@ -1,13 +1,16 @@
 #define _GNU_SOURCE
 /*
- * signals.c - signals of a host program, kept and restored: the library may be
- * a guest in a process that has handlers and threads of its own.
+ * signals.c - signals and standard streams of a host program, kept and
+ * restored: the library may be a guest in a process that has handlers and
+ * threads of its own.
  */
 #include "os/run/signals.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+
+#include "os/run/streams.h"
 
 static const int touched[] = {SIGINT,  SIGTERM, SIGHUP, SIGUSR1,
                               SIGCHLD, SIGPIPE, SIGXFSZ};
@@ -17,7 +20,7 @@ static const int touched[] = {SIGINT,  SIGTERM, SIGHUP, SIGUSR1,
 /* What they did before the first guest came; threads may be several. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct sigaction kept[TOUCHED];
-static unsigned guests;
+static unsigned guests, held;
 
 bool signals_ignored(int number)
 {
@@ -33,6 +36,7 @@ void signals_keep(void)
 
     pthread_mutex_lock(&mutex);
     if (guests++ == 0) {
+        held = streams_hold();
         for (size_t i = 0; i < TOUCHED; i++)
             (void)sigaction(touched[i], NULL, &kept[i]);
         (void)sigaction(SIGPIPE, &ignore, NULL);
@@ -45,6 +49,7 @@ void signals_restore(void)
 {
     pthread_mutex_lock(&mutex);
     if (--guests == 0) {
+        streams_release(held);
         for (size_t i = 0; i < TOUCHED; i++)
             (void)sigaction(touched[i], &kept[i], NULL);
     }

@@ -1,6 +1,6 @@
 /*
- * signals.h - a guest in somebody else's process leaves its signals as they
- * were.
+ * signals.h - a guest in somebody else's process leaves its signals and its
+ * standard streams as they were.
  */
 #ifndef OS_SIGNALS_H
 #define OS_SIGNALS_H
@@ -10,8 +10,9 @@
 /* Did whoever started us ask that it be ignored?  nohup does so with HUP, and a
  * shell with INT of what it starts by `&` in a script. */
 bool signals_ignored(int number);
-/* Remember what INT, TERM, HUP, USR1, CHLD and PIPE do, and ignore PIPE; of
- * several threads that do so the last to restore them restores them. */
+/* Remember what INT, TERM, HUP, USR1, CHLD and PIPE do, ignore PIPE, and hold
+ * standard streams that are closed (streams.h); of several threads that do so
+ * the last to restore them restores them. */
 void signals_keep(void);
 void signals_restore(void);
 /* For a program of our own: whoever started it may have held signals back, and

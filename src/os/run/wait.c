@@ -91,7 +91,7 @@ void waiter_close(struct waiter *waiter)
 {
     struct sigaction before[TAKEN];
 
-    if (waiter->fd <= 0)
+    if (waiter->fd < 0)
         return;
     memcpy(before, waiter->kept, sizeof before);
     for (size_t i = 0; i < TAKEN; i++) {
