@@ -261,7 +261,8 @@ MUSTER_API void muster_answers_free(double *answers); /* or NULL */
 MUSTER_API uint64_t muster_data_rows(const struct muster_data *data);
 
 /* The file of `muster train`, which `muster predict` and LIBLINEAR read.  A
- * file that is there is replaced if it is empty or a model, too. */
+ * file that is there is replaced if it is empty or a model, too; a name that
+ * promises another form (.npy, .csv, .pkl, ...) is refused. */
 MUSTER_API enum muster_status muster_save(const struct muster_model *model,
                                           const char *path, char *why);
 MUSTER_API enum muster_status

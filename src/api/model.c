@@ -123,8 +123,10 @@ static enum err save(const struct muster_model *model, const char *path,
     size_t size = 0;
     enum err err = path == NULL
                        ? why_set(why, ERR_SHAPE, "there is no name of a file")
-                       : encode(model, &text, &size, why);
+                       : save_check_name(path, "", why);
 
+    if (err == ERR_OK)
+        err = encode(model, &text, &size, why);
     if (err == ERR_OK && save_destroys(path))
         err = why_set(why, ERR_EXISTS,
                       "%.200s is there and is no model; the model would be "

@@ -108,48 +108,13 @@ static enum err check_pair(const struct named *written, const char *path,
                    path);
 }
 
-/* The ending of the list, NULL at its end, that the name has; else NULL. */
-static const char *ending_in(const char *const *endings, const char *path)
-{
-    while (*endings != NULL && !ending_is(path, strlen(path), *endings))
-        endings++;
-    return *endings;
-}
-
-/* The ending that promises another form than LIBLINEAR's text, data's most
- * often: a model of that name would be taken for it; else NULL. */
-static const char *other_form(const char *path)
-{
-    static const char *const endings[] = {
-        ".csv",  ".tsv",  ".svm",     ".libsvm",      ".svmlight",
-        ".t",    ".npy",  ".npz",     ".idx",         ".parquet",
-        ".arff", ".xlsx", ".feather", ".gz",          ".zst",
-        ".zip",  ".json", ".jsonl",   ".safetensors", ".onnx",
-        ".pkl",  ".h5",   ".joblib",  ".pickle",      NULL};
-
-    return ending_in(endings, path);
-}
-
-static enum err check_model_name(const char *path, struct why *why)
-{
-    const char *ending = other_form(path);
-
-    if (ending == NULL)
-        return ERR_OK;
-    return why_set(why, ERR_SHAPE,
-                   "%.200s: models are saved as LIBLINEAR's text, not as %s; "
-                   "choose another name (rows to measure on go with --test; "
-                   "`muster model convert` writes .npy, .safetensors and .csv)",
-                   path, ending);
-}
-
 /* Who calls a folder like a file means the model's. */
 static enum err check_folder_name(const char *path, struct why *why)
 {
-    static const char *const files[] = {".model", ".txt", ".bin", NULL};
-
-    if (file_is_folder(path) ||
-        (ending_in(files, path) == NULL && other_form(path) == NULL))
+    if (file_is_folder(path) || (!ending_is(path, strlen(path), ".model") &&
+                                 !ending_is(path, strlen(path), ".txt") &&
+                                 !ending_is(path, strlen(path), ".bin") &&
+                                 save_other_form(path) == NULL))
         return ERR_OK;
     return why_set(why, ERR_SHAPE,
                    "--out %.200s: this names the folder of the run's journal, "
@@ -175,7 +140,10 @@ static enum err check_written(const struct options *options,
     }
     if (row->role == WRITE_FOLDER)
         return check_folder_name(path, why);
-    err = row->role == WRITE_MODEL ? check_model_name(path, why) : ERR_OK;
+    err =
+        row->role == WRITE_MODEL
+            ? save_check_name(path, "rows to measure on go with --test; ", why)
+            : ERR_OK;
     if (err != ERR_OK)
         return err;
     if ((row->role == WRITE_MODEL || row->role == WRITE_CONVERTED) &&

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/ending.h"
 #include "base/mem.h"
 #include "learn/rows.h"
 #include "learn/setup.h"
@@ -107,6 +108,34 @@ bool saved_model_is(const struct setup *setup, const double *w,
     }
     mem_free(text);
     return same;
+}
+
+const char *save_other_form(const char *path)
+{
+    static const char *const endings[] = {
+        ".csv",  ".tsv",  ".svm",     ".libsvm",      ".svmlight",
+        ".t",    ".npy",  ".npz",     ".idx",         ".parquet",
+        ".arff", ".xlsx", ".feather", ".gz",          ".zst",
+        ".zip",  ".json", ".jsonl",   ".safetensors", ".onnx",
+        ".pkl",  ".h5",   ".joblib",  ".pickle",      NULL};
+    size_t i = 0;
+
+    while (endings[i] != NULL && !ending_is(path, strlen(path), endings[i]))
+        i++;
+    return endings[i];
+}
+
+enum err save_check_name(const char *path, const char *hint, struct why *why)
+{
+    const char *ending = save_other_form(path);
+
+    if (ending == NULL)
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "%.200s: models are saved as LIBLINEAR's text, not as %s; "
+                   "choose another name (%s`muster model convert` writes "
+                   ".npy, .safetensors and .csv)",
+                   path, ending, hint);
 }
 
 /* What a model begins with, ours and LIBLINEAR's. */

@@ -20,6 +20,12 @@ bool saved_model_is(const struct setup *setup, const double *w,
 /* Write the model as LIBLINEAR text, whole or not at all. */
 MUST_CHECK enum err save_model(const struct setup *setup, const double *w,
                                const char *path, struct why *why);
+/* The ending that promises another form than LIBLINEAR's text, data's most
+ * often: a model of that name would be taken for it; else NULL. */
+const char *save_other_form(const char *path);
+/* ERR_SHAPE if the name has one; the hint comes before what converts. */
+MUST_CHECK enum err save_check_name(const char *path, const char *hint,
+                                    struct why *why);
 /* A file with something in it that does not begin as models do: a model takes
  * the place of a model, or of nothing. */
 bool save_destroys(const char *path);

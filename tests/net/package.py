@@ -173,6 +173,8 @@ print(refused(muster.LogisticRegression().fit(X, Y + (1 << 60)).save, "none.mode
       refused(muster.LogisticRegression().fit(sp.csr_matrix(X), np.where(Y, "a", "b")).save,
               "none.model"), not os.path.exists("none.model"))
 open("data.csv", "w").write("1,2")
+for name in "m.pkl", "m.npy", "m.json", "m.CSV", "m.joblib":
+    print(refused(ONE.save, name), refused(ONE.model_.save, name), not os.path.exists(name))
 print(refused(ONE.save, "data.csv"), open("data.csv").read() == "1,2",
       open("empty.model", "w").close() is None, ONE.save("empty.model") is None)
 """,
