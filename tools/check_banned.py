@@ -83,6 +83,10 @@ HEADERS_SOMEWHERE = {
 
 NOT_CODE = re.compile(
     r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+# A function of muster.h that computes, and what has to begin it: the host's
+# modes of floating point would change bits.
+ENTRY = re.compile(r"^enum muster_status\s+(muster_\w+)\([^;{]*\)\n\{(?!\s*OUR_FLOATS;)",
+                   re.MULTILINE)
 INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<([^>]+)>", re.MULTILINE)
 
 
@@ -106,6 +110,9 @@ def complaints(path, text):
         for match in call.finditer(code):
             yield code.count("\n", 0, match.start()), \
                 f"{match[1]} is banned here; use {instead}"
+    for match in ENTRY.finditer(code):
+        yield code.count("\n", 0, match.start()), \
+            f"{match[1]} does not begin with OUR_FLOATS"
     if path.startswith("os/"):
         return
     for match in INCLUDE.finditer(code):

@@ -102,12 +102,11 @@ static void on_trace(void *context, const struct trace *trace)
 
     if (flag_raised(&recipe->stop))
         flag_raise(&c->stop);
-    if (trace == NULL || trace->kind != TRACE_COMMIT || recipe->watch == NULL ||
-        flag_raised(&c->stop))
+    if (trace == NULL || trace->kind != TRACE_COMMIT || flag_raised(&c->stop))
         return;
     progress.step = trace->key.step;
     progress.objective = trace->value;
-    if (recipe->watch(recipe->context, &progress) != 0)
+    if (!listener_watch(recipe, &progress))
         flag_raise(&c->stop);
 }
 

@@ -30,8 +30,7 @@ static void note(void *context, const char *sentence)
 {
     const struct fitting *const f = context;
 
-    if (f->asked->log != NULL)
-        f->asked->log(f->asked->context, sentence);
+    listener_log(f->asked, sentence);
 }
 
 static void tell(struct fitting *f, uint32_t step, uint64_t evaluations,
@@ -45,10 +44,10 @@ static void tell(struct fitting *f, uint32_t step, uint64_t evaluations,
         .gradient_norm = gradient_norm * f->setup.scale,
     };
 
-    if (f->asked->watch == NULL || step == f->seen)
+    if (step == f->seen)
         return;
     f->seen = step;
-    if (f->asked->watch(f->asked->context, &progress) != 0)
+    if (!listener_watch(f->asked, &progress))
         flag_raise(&f->asked->stop);
 }
 

@@ -76,6 +76,14 @@ enum muster_status status_end(enum err err, const struct why *sentence,
 enum muster_status status_of_data(enum err err, const struct why *sentence,
                                   char *why);
 
+/* --- recipe.c --------------------------------------------------------------
+ */
+
+/* What the host listens with, if it does.  Does `watch` want more? */
+bool listener_watch(const struct muster_recipe *recipe,
+                    const struct muster_progress *progress);
+void listener_log(const struct muster_recipe *recipe, const char *sentence);
+
 /* --- data.c ----------------------------------------------------------------
  */
 

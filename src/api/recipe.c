@@ -94,6 +94,23 @@ void muster_listen(struct muster_recipe *recipe, muster_watch watch,
     recipe->context = context;
 }
 
+bool listener_watch(const struct muster_recipe *recipe,
+                    const struct muster_progress *progress)
+{
+    const bool more =
+        recipe->watch == NULL || recipe->watch(recipe->context, progress) == 0;
+
+    (void)floats_own(); /* It may have left others. */
+    return more;
+}
+
+void listener_log(const struct muster_recipe *recipe, const char *sentence)
+{
+    if (recipe->log != NULL)
+        recipe->log(recipe->context, sentence);
+    (void)floats_own();
+}
+
 void muster_stop(struct muster_recipe *recipe)
 {
     if (recipe != NULL)

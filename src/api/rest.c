@@ -79,6 +79,7 @@ enum muster_status
 muster_one_against_rest(const struct muster_model *const *models,
                         uint32_t count, struct muster_model **model, char *why)
 {
+    OUR_FLOATS;
     struct why sentence = {{0}};
     struct muster_model *made;
     enum err err;

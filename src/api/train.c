@@ -16,7 +16,6 @@ struct watching {
 static bool wants_more(void *context, const struct optim *optim)
 {
     struct watching *watching = context;
-    const struct muster_recipe *recipe = watching->recipe;
     const struct muster_progress progress = {
         .size = sizeof progress,
         .step = optim->step,
@@ -29,8 +28,7 @@ static bool wants_more(void *context, const struct optim *optim)
     if (optim->step == watching->step)
         return true;
     watching->step = optim->step;
-    return recipe->watch == NULL ||
-           recipe->watch(recipe->context, &progress) == 0;
+    return listener_watch(watching->recipe, &progress);
 }
 
 static void fill(const struct alone_result *result, struct muster_model *model)

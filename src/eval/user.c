@@ -5,6 +5,7 @@
  */
 #include "eval/user.h"
 
+#include <fenv.h>
 #include <math.h>
 #include <string.h>
 
@@ -47,6 +48,7 @@ static enum err call(const struct user_function *user,
         said = user->hessvec(user->context, what->w, what->v, chunk, values);
     else
         said = user->gradient(user->context, what->w, chunk, values, loss);
+    (void)fesetenv(FE_DFL_ENV); /* The function may have left other modes. */
     return said == 0 ? ERR_OK : ERR_CLOSED;
 }
 

@@ -3,6 +3,7 @@
  */
 #include "data/read/arrow.h"
 
+#include <fenv.h>
 #include <math.h>
 #include <string.h>
 
@@ -359,6 +360,7 @@ enum err arrow_read(struct ArrowArrayStream *stream, struct arrow_table *table,
     if (err == ERR_OK)
         err = read_batches(stream, table, why);
     stream->release(stream);
+    (void)fesetenv(FE_DFL_ENV); /* Its functions may have left other modes. */
     if (err != ERR_OK)
         arrow_close(table);
     return err;

@@ -663,6 +663,15 @@ struct modes {
     unsigned sse; /* Flush to zero (0x8000), denormals are zero (0x40). */
 };
 
+static const struct modes hostile[] = {
+    {.round = FE_UPWARD},
+    {.round = FE_TOWARDZERO},
+    {.round = FE_TONEAREST, .traps = FE_INVALID | FE_INEXACT},
+#ifdef __SSE__
+    {.round = FE_TONEAREST, .sse = 0x8040},
+#endif
+};
+
 static unsigned sse_modes(void)
 {
 #ifdef __SSE__
@@ -715,23 +724,117 @@ static void assert_same_under(const struct modes *modes, const char *key,
  * training, and are as before afterwards. */
 static void test_modes_of_the_host_change_no_bit(void **state)
 {
-    static const struct modes modes[] = {
-        {.round = FE_UPWARD},
-        {.round = FE_TOWARDZERO},
-        {.round = FE_TONEAREST, .traps = FE_INVALID | FE_INEXACT},
-#ifdef __SSE__
-        {.round = FE_TONEAREST, .sse = 0x8040},
-#endif
-    };
     struct muster_model *model = fit(NULL, NULL, dense());
 
     (void)state;
-    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
-        assert_same_under(&modes[i], NULL, NULL, muster_hash(model));
-        assert_same_under(&modes[i], "threads", "2", muster_hash(model));
-        assert_same_under(&modes[i], "n", "2", muster_hash(model));
+    for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
+        assert_same_under(&hostile[i], NULL, NULL, muster_hash(model));
+        assert_same_under(&hostile[i], "threads", "2", muster_hash(model));
+        assert_same_under(&hostile[i], "n", "2", muster_hash(model));
     }
     muster_free(model);
+}
+
+/* Scales are numbers, and written as text. */
+static struct muster_model *together(void)
+{
+    struct muster_model *one = fit("scale", "standard", dense());
+    const struct muster_model *const three[] = {one, one, one};
+    struct muster_model *made = NULL;
+
+    assert_int_equal(muster_one_against_rest(three, 3, &made, NULL), MUSTER_OK);
+    muster_free(one);
+    return made;
+}
+
+static void test_modes_of_the_host_leave_scales(void **state)
+{
+    const struct modes plain = {.round = FE_TONEAREST};
+    struct muster_model *model = together(), *again;
+    char *text = NULL, *other = NULL;
+    size_t size = 0;
+
+    (void)state;
+    assert_int_equal(muster_write(model, &text, &size, NULL), MUSTER_OK);
+    for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
+        set_modes(&hostile[i]);
+        again = together();
+        set_modes(&plain);
+        assert_int_equal(muster_write(again, &other, &size, NULL), MUSTER_OK);
+        assert_string_equal(other, text);
+        muster_text_free(other);
+        muster_free(again);
+    }
+    muster_text_free(text);
+    muster_free(model);
+}
+
+/* --- what the host's functions do with it ---------------------------------
+ */
+
+static int watch_and_leave(void *context, const struct muster_progress *now)
+{
+    (void)now;
+    set_modes(context);
+    return 0;
+}
+
+static int gradient_and_leave(void *context, const double *w, uint32_t chunk,
+                              double *sum, double *loss)
+{
+    for (uint32_t j = 0; j < 2; j++) {
+        const double off = w[j] - 0.1 * (double)(chunk + j);
+
+        sum[j] += off;
+        *loss += off * off / 2;
+    }
+    set_modes(context);
+    return 0;
+}
+
+static void hash_under(const struct modes *modes, bool own, const char *workers,
+                       char *hash)
+{
+    const struct modes plain = {.round = FE_TONEAREST};
+    struct modes left = *modes;
+    struct muster_recipe *recipe =
+        recipe_of(workers == NULL ? NULL : "n", workers);
+    struct muster_function function = MUSTER_INIT(struct muster_function);
+    struct muster_data *data = dense();
+    struct muster_model *model = NULL;
+
+    function.dims = 2;
+    function.chunks = 7;
+    function.rows = 7;
+    function.gradient = gradient_and_leave;
+    function.context = &left;
+    muster_listen(recipe, watch_and_leave, NULL, &left);
+    assert_int_equal(own ? muster_train(recipe, &function, &model, NULL)
+                         : muster_fit(recipe, data, &model, NULL),
+                     MUSTER_OK);
+    assert_int_equal(fegetround(), FE_TONEAREST);
+    set_modes(&plain);
+    (void)snprintf(hash, MUSTER_HASH_SIZE, "%s", muster_hash(model));
+    muster_free(model);
+    muster_data_free(data);
+    muster_recipe_free(recipe);
+}
+
+/* A watch or a gradient that leaves other modes behind changes no bit. */
+static void test_modes_of_callbacks_change_no_bit(void **state)
+{
+    static const char *const workers[] = {NULL, "2"};
+    const struct modes plain = {.round = FE_TONEAREST};
+    char hash[MUSTER_HASH_SIZE], again[MUSTER_HASH_SIZE];
+
+    (void)state;
+    for (int own = 0; own < 2; own++) {
+        hash_under(&plain, own, NULL, hash);
+        for (size_t i = 0; i < 2 * sizeof hostile / sizeof *hostile; i++) {
+            hash_under(&hostile[i / 2], own, workers[i % 2], again);
+            assert_string_equal(again, hash);
+        }
+    }
 }
 
 static void test_folds(void **state)
@@ -801,6 +904,8 @@ int main(void)
         cmocka_unit_test(test_no_handle_is_no_crash),
         cmocka_unit_test(test_stream_is_released_without_room),
         cmocka_unit_test_setup(test_modes_of_the_host_change_no_bit, fill),
+        cmocka_unit_test_setup(test_modes_of_the_host_leave_scales, fill),
+        cmocka_unit_test_setup(test_modes_of_callbacks_change_no_bit, fill),
         cmocka_unit_test_setup(test_folds, fill),
         cmocka_unit_test_setup(test_files, fill),
     };
