@@ -105,8 +105,10 @@ def complaints(path, text):
     for calls, instead, where in CALLS:
         if allowed(path, where):
             continue
-        # A member of that name (ops->free) is another thing.
-        call = re.compile(rf"(?<![\w.])(?<!->)({'|'.join(calls.split())})\s*\(")
+        # A member of that name (ops->free) is another thing; a compiler's own
+        # (__builtin_exp) is not.
+        call = re.compile(r"(?<![\w.])(?<!->)(?:__builtin_)?"
+                          rf"({'|'.join(calls.split())})\s*\(")
         for match in call.finditer(code):
             yield code.count("\n", 0, match.start()), \
                 f"{match[1]} is banned here; use {instead}"

@@ -294,13 +294,8 @@ static enum err validate(struct fitting *f, struct muster_score *score,
     const struct trial_hooks hooks = {.stop = &f->asked->stop};
     struct folds folds = {0};
     struct trial trial = {0};
-    enum err err = f->setup.slots > 0
-                       ? why_set(why, ERR_SHAPE,
-                                 "cross-validation runs in this process, on "
-                                 "threads; leave out n, workers, listen and "
-                                 "out")
-                       : folds_validate(&f->setup, &f->choices, &hooks, &folds,
-                                        &trial, why);
+    enum err err =
+        folds_validate(&f->setup, &f->choices, &hooks, &folds, &trial, why);
 
     if (err == ERR_OK)
         err = give_scores(&trial, score, why);

@@ -52,6 +52,21 @@ static void count_workers(struct setup *setup, const struct recipe *recipe)
         setup->workers_max = setup->local;
 }
 
+/* Who waits for workers that cannot come waits for nothing. */
+static enum err refuse_missing(const struct setup *setup,
+                               const struct recipe *recipe, struct why *why)
+{
+    if (setup->slots <= setup->local || setup->terms.simulated ||
+        private_wanted(recipe) || recipe_given(recipe, OPT_LISTEN))
+        return ERR_OK;
+    return why_set(
+        why, ERR_SHAPE,
+        "--workers %u is more than the %u that -n starts, and nobody "
+        "can join without --listen; add --listen, or leave out one "
+        "of the two",
+        setup->slots, setup->local);
+}
+
 bool workers_wanted(const struct recipe *recipe)
 {
     struct setup setup = {0};
@@ -313,7 +328,9 @@ enum err setup_workers(struct setup *setup, struct recipe *recipe,
     if (err != ERR_OK)
         return err;
     count_workers(setup, recipe);
-    err = check_code(recipe, why);
+    err = refuse_missing(setup, recipe, why);
+    if (err == ERR_OK)
+        err = check_code(recipe, why);
     if (err == ERR_OK)
         err = setup_rules(setup, recipe, why);
     if (err == ERR_OK)

@@ -229,6 +229,9 @@ def exported(tap):
                               capture_output=True, text=True).stdout
         names = sorted(line.split()[2] for line in said.splitlines() if len(line.split()) == 3)
         tap.equal(names, declared, f"{library} exports what the header declares, no more")
+    told = (ROOT / "docs" / "api.md").read_text()
+    tap.equal([name for name in declared if not re.search(rf"\b{name}\b", told)], [],
+              "docs/api.md speaks of every function")
 
 
 def cpp(tap):
@@ -244,11 +247,26 @@ def cpp(tap):
            "the header is C++, too", done.stderr)
 
 
+def static(tap):
+    """What pkg-config names is enough for libmuster.a."""
+    Path("static.c").write_text(
+        '#include "muster.h"\nint main(void) { return muster_version() != MUSTER_VERSION; }\n')
+    libs = subprocess.run(
+        ["pkg-config", "--static", "--libs", "muster"], capture_output=True, text=True,
+        env={**os.environ, "PKG_CONFIG_PATH": str(BUILD / "meson-private")}).stdout.split()
+    done = subprocess.run(
+        ["cc", "-I", ROOT / "include", "static.c", "-o", "static", BUILD / "src/libmuster.a",
+         *(word for word in libs if word != "-lmuster")], capture_output=True, text=True)
+    tap.ok(libs and done.returncode == 0 and run("./static")[0] == 0,
+           "pkg-config --static names what libmuster.a needs", f"{libs} {done.stderr[-500:]}")
+
+
 def main():
     tap = Tap()
     rng = random.Random(11)
     exported(tap)
     cpp(tap)
+    static(tap)
     build(tap, ROOT / "tests/net/lib/door.c", "door")
     code, out, err = run("./door", "train", 0, "-", "-")
     wanted = said(out, "hash")
