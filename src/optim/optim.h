@@ -261,10 +261,11 @@ enum optim_end optim_end(const struct optim *opt);
 /* May it end before its last step? */
 bool optim_may_end(const struct optim_options *options);
 struct optim_outcome optim_outcome(const struct optim *opt);
-/* Of a run that made all its steps: did it diverge (the objective is above that
- * of the start; sgd: above a thousand times that), or does |G|^2 / (4 l2), the
- * most that f can be above its least value if all weights have the penalty (an
- * estimate if some have none), show that it converged? */
+/* Of a run that made all its steps, or all that its time allowed: did it
+ * diverge (the objective is above that of the start), or does |G|^2 / (4 l2),
+ * the most that f can be above its least value if all weights have the penalty
+ * (an estimate if some have none), show that it converged: is it at most
+ * `accuracy` of |f| (lbfgs, newton), 1e-6 of it (others)? */
 void optim_judge(const struct optim_options *options,
                  struct optim_outcome *outcome);
 /* "going", "converged", "stalled", "steps", "diverged". */

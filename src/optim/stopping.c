@@ -27,8 +27,6 @@
 #define EXCESS_FINE 1e-10
 /* A gradient of so much of the first is rounding. */
 #define NORM_ROUNDING 1e-13
-/* An sgd that ends at more than so many times f of the start has diverged. */
-#define SGD_RISE_MOST 1e3
 
 void optim_count_calm(struct optim *opt, double gain)
 {
@@ -143,24 +141,28 @@ struct optim_outcome optim_outcome(const struct optim *opt)
     return outcome;
 }
 
-/* Passes of sgd begin with long steps and may well end above the start, with a
- * model that is of use all the same. */
-static double most_allowed(const struct optim_options *options)
+/* lbfgs and newton were told how near is near enough; who has no such rule is
+ * near enough at EXCESS_SMALL. */
+static double excess_allowed(const struct optim_options *options)
 {
-    return options->kind == OPTIM_SGD ? SGD_RISE_MOST : 1;
+    const bool ruled =
+        options->kind == OPTIM_LBFGS || options->kind == OPTIM_NEWTON;
+
+    return ruled ? options->accuracy : EXCESS_SMALL;
 }
 
 void optim_judge(const struct optim_options *options,
                  struct optim_outcome *outcome)
 {
     const double norm = outcome->gradient_norm;
-    const double small = EXCESS_SMALL * fabs(outcome->objective);
+    const double small = excess_allowed(options) * fabs(outcome->objective);
+    const bool open =
+        outcome->end == OPTIM_STEPS || outcome->end == OPTIM_GOING;
 
     if (!isfinite(outcome->objective) ||
-        outcome->objective > most_allowed(options) * outcome->objective_first)
+        outcome->objective > outcome->objective_first)
         outcome->end = OPTIM_DIVERGED;
-    else if (outcome->end == OPTIM_STEPS && outcome->at_model &&
-             options->tol <= 0 && options->l2 > 0 &&
-             norm * norm <= 4 * options->l2 * small)
+    else if (open && outcome->at_model && options->tol <= 0 &&
+             options->l2 > 0 && norm * norm <= 4 * options->l2 * small)
         outcome->end = OPTIM_CONVERGED;
 }

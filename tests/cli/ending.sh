@@ -55,10 +55,20 @@ echo "--- also where no number is left"
 said train $data m --optim agd --lr 1e4
 field error
 cmp m good
-echo "--- passes of sgd may rise: the model is of use"
-"$MUSTER" train gen:gmm:2000,20 svm --model hinge --optim sgd -q |
-    sed -n 's/|gradient| [^;]*/|gradient| N/; /ended/p'
-test -s svm && echo saved
+echo "--- sgd that ends above its start has diverged, too"
+said train gen:gmm:2000,20 svm --model hinge --optim sgd --steps 2
+field end converged model
+test -e svm || echo "no model"
+echo "--- out of steps before --accuracy is reached"
+"$MUSTER" train $data --optim lbfgs --l2 .1 --steps 8 -q | sed -n 's/|gradient| [^;]*/|gradient| N/; /ended/p'
+"$MUSTER" train $data --optim lbfgs --l2 .1 --steps 8 --accuracy 1e-6 -q | sed -n 's/|gradient|.*//; /ended/p'
+echo "--- out of time: one rule with those out of steps"
+"$MUSTER" train gen:gmm:40,3 --optim gd --l2 .5 --steps 100000000 --max-time 1 -q |
+    sed -n 's/|gradient|.*//; /ended/p'
+echo "--- stopped before anything ran"
+"$MUSTER" token new key >/dev/null
+"$MUSTER" train gen:gmm:40,3 --workers 1 --listen 127.0.0.1:0 --token-file key \
+    --max-time .1 -q 2>/dev/null | sed -n '/objective/p; /ended/,/steps/p'
 echo "--- times of day in seconds: what is claimed was reached"
 python3 - >times.csv <<'END'
 print("c,z,t")

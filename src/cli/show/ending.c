@@ -273,9 +273,20 @@ static void not_converged(const struct setup *setup,
     else if (outcome->end == OPTIM_STALLED)
         stalled_text(setup, outcome);
     else
-        (void)printf("NOT CONVERGED: stopped at step %u, |gradient| %.2g\n",
+        (void)printf("NOT CONVERGED: its time was over at step %u, |gradient| "
+                     "%.2g\n",
                      result->steps, outcome->gradient_norm);
     columns_text(setup);
+}
+
+/* Somebody stopped it, so that it is not judged: it may go on. */
+static void stopped_text(const struct train_result *result)
+{
+    if (result->steps == 0)
+        (void)fputs("stopped before its first step\n", stdout);
+    else
+        (void)printf("stopped at step %u, |gradient| %.2g\n", result->steps,
+                     result->outcome.gradient_norm);
 }
 
 /* optim/soften.h */
@@ -309,7 +320,9 @@ void ending_text(const struct setup *setup, const struct train_result *result)
                      outcome->objective * setup->scale, result->steps - 1,
                      result->steps);
     (void)fputs("ended      ", stdout);
-    if (fit_diverged(result))
+    if (!result->finished && (!result->timed_out || result->steps == 0))
+        stopped_text(result);
+    else if (fit_diverged(result))
         (void)printf("DIVERGED: the objective was %.6g at the start; a smaller "
                      "--lr helps, or leave out --optim\n",
                      outcome->objective_first * setup->scale);
