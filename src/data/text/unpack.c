@@ -319,8 +319,8 @@ static enum err unpack_part(struct unpacker *in, void *out, size_t room,
     return err;
 }
 
-/* Between members: another may follow; anything else (padding) is dropped
- * after gzip, as gzip does, and is the business of zstd after zstd. */
+/* Between members: another may follow.  What does after zstd is the business of
+ * zstd. */
 static bool next_member(struct unpacker *in)
 {
     if (in->at == in->end)
@@ -328,6 +328,23 @@ static bool next_member(struct unpacker *in)
     if (in->mode == UNPACK_ZSTD)
         return true;
     return in->packed[in->at] == 0x1f && inflateReset(&in->zlib) == Z_OK;
+}
+
+/* Zeros may follow the last member, as on a tape; anything else may be rows,
+ * which must not be lost without a word. */
+static enum err skip_padding(struct unpacker *in, struct why *why)
+{
+    enum err err = ERR_OK;
+
+    while (err == ERR_OK && in->at < in->end && in->packed[in->at] == 0) {
+        in->at++;
+        err = load_packed(in, why);
+    }
+    if (err == ERR_OK && in->at < in->end)
+        err = why_set(why, ERR_FORMAT,
+                      "what follows the end of the gzip data is neither gzip "
+                      "nor zeros; fetch the file again");
+    return err;
 }
 
 static enum err unpack_some(struct unpacker *in, void *out, size_t room,
@@ -342,7 +359,7 @@ static enum err unpack_some(struct unpacker *in, void *out, size_t room,
         if (err != ERR_OK)
             return err;
         if (!in->in_member && !next_member(in))
-            return ERR_OK;
+            return skip_padding(in, why);
         /* zstd may hold back bytes that it has read already. */
         if (in->at == in->end && (gzip || in->in_member)) {
             err = gzip ? ERR_OK : zstd_some(in, out, room, got, why);
@@ -389,7 +406,8 @@ enum err unpacker_read(struct unpacker *in, void *out, size_t room, size_t *got,
     err = in->mode == UNPACK_PLAIN  ? unpack_plain(in, out, room, got, why)
           : in->mode == UNPACK_PART ? unpack_part(in, out, room, got, why)
                                     : unpack_some(in, out, room, got, why);
-    if (err == ERR_OK && *got == 0 && has_changed(in))
+    /* A file that grows looks damaged. */
+    if ((err == ERR_FORMAT || (err == ERR_OK && *got == 0)) && has_changed(in))
         err = unpacker_say_changed(why);
     return err;
 }

@@ -213,6 +213,28 @@ static void test_damage_is_noticed(void **state)
                         "the gzip data are damaged; fetch the file again");
 }
 
+/* Members after the first, or what is left of them, are rows. */
+static void test_nothing_after_gzip_is_dropped(void **state)
+{
+    uint8_t packed[256];
+    struct why why = {0};
+    size_t first, size;
+
+    (void)state;
+    write_gzip("wb", four_lines, 7);
+    first = read_file(packed, sizeof packed);
+    write_gzip("ab", four_lines + 7, sizeof four_lines - 8);
+    size = read_file(packed, sizeof packed);
+    for (int value = 0; value < 2; value++) {
+        packed[first] = (uint8_t)value; /* Of 0x1f; or zeros, then others. */
+        write_plain(packed, size);
+        assert_int_equal(read_all(&why), ERR_FORMAT);
+        assert_string_equal(why.text,
+                            "what follows the end of the gzip data is neither "
+                            "gzip nor zeros; fetch the file again");
+    }
+}
+
 static void test_files_that_cannot_be_read(void **state)
 {
     struct text_source source = {0};
@@ -331,6 +353,7 @@ int main(void)
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_plain_and_gzip),
         cmocka_unit_test(test_trailing_padding),
+        cmocka_unit_test(test_nothing_after_gzip_is_dropped),
         cmocka_unit_test(test_long_lines),
         cmocka_unit_test(test_every_cut_is_noticed),
         cmocka_unit_test(test_damage_is_noticed),
