@@ -154,8 +154,8 @@ def rows_of(x, labels=None, weights=None):
 ADVICE = {
     "missing": "fill what is missing (fillna) or leave those rows out (dropna)",
     "time": "make numbers of times (.astype('int64'), .dt.year, ...) or drop them",
-    "word": "encode words as numbers (pandas.get_dummies), or let muster.fit read a file or an "
-            "Arrow table, which does so",
+    "word": "encode words as numbers (pandas.get_dummies); muster.fit does so itself of a file or "
+            "an Arrow table with the labels in it (label='NAME')",
     "other": "numbers are wanted"}
 
 

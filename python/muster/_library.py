@@ -197,6 +197,20 @@ def plain(text):
     return text.encode()
 
 
+# What other programs call things.
+HINTS = {"C": "c, LIBLINEAR's cost, or l2", "alpha": "l2", "n_jobs": "threads",
+         "sample_weight": "weights, the third argument of fit", "y": "labels", "cv":
+         "muster.cross_validate", "max_iter": "steps", "random_state": "seed",
+         "fit_intercept": "no_intercept", "callback": "watch", "address": "listen",
+         "token": "token_file", "verbose": "log, a function"}
+
+
+def no_key(key, why):
+    """What is said of it; keys have underscores here."""
+    near = HINTS.get(key) or why.partition("did you mean ")[2].rstrip("?").replace("-", "_")
+    return f"no key is called {key}" + (f"; did you mean {near}?" if near else "")
+
+
 class Recipe(Handle):
     """All choices of one training: keyword arguments are keys."""
 
@@ -212,7 +226,7 @@ class Recipe(Handle):
         status, why = try_call(lib.muster_set, self.pointer, key.replace("_", "-").encode(),
                                plain(text))
         if status == BAD_OPTION and "no choice is called" in why:
-            raise TypeError(why)
+            raise TypeError(no_key(key, why))
         if status:
             raise error_of(status, why)
 

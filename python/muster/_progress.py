@@ -40,7 +40,7 @@ class Progress:
 
     def __init__(self, verbose, callback):
         self.callback, self.curve, self.shown = callback, [], 0.0
-        self.stopped = False  # The callback said so.
+        self.stopped = 0  # The step at which the callback said so.
         self.watch = self.step if verbose or callback else None
         self.display = notebook() if verbose else None
         self.cell = None
@@ -54,8 +54,9 @@ class Progress:
         self.curve.append(objective)
         if time.monotonic() - self.shown >= EVERY_S:
             self.show()
-        self.stopped = bool(self.callback and self.callback(step, objective)) or self.stopped
-        return self.stopped
+        if self.callback and self.callback(step, objective):
+            self.stopped = self.stopped or step
+        return bool(self.stopped)
 
     def show(self):
         self.shown = time.monotonic()

@@ -52,14 +52,23 @@ def dense_of(x, name):
     return array
 
 
-def check_numbers(values, what):
+def place_of(strange, names):
+    """Where in a table the first is, in words; "" of what is no table."""
+    if strange.ndim != 2:
+        return ""
+    row, column = (int(k[0]) for k in np.nonzero(strange))
+    return f" (row {row}, column {column if names is None else names[column]!r})"
+
+
+def check_numbers(values, what, names=None):
     """ValueError if one is not finite."""
     if values.dtype.kind == "f" and not np.isfinite(values.sum(dtype=np.float64)):
         if np.isnan(values).any():
-            raise ValueError(f"{what} contains NaN")
+            raise ValueError(f"{what} contains NaN{place_of(np.isnan(values), names)}: "
+                             f"{_data.ADVICE['missing']}")
         if np.isinf(values).any():
             raise ValueError(f"{what} contains infinity or a value too large for "
-                             f"{values.dtype}")
+                             f"{values.dtype}{place_of(np.isinf(values), names)}")
 
 
 def check_rows(x, name):
@@ -166,6 +175,33 @@ READING = ("categorical", "drop", "header", "input", "label", "labels", "missing
            "scale", "separator", "weight", "zero-based")
 
 
+def is_number(value):
+    return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+
+
+def is_whole(value):
+    return isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
+
+
+# Parameters of which any other value would be taken for something it is not.
+PARAMETERS = {
+    "C": ("a number above 0", lambda v: is_number(v) and v > 0),
+    "alpha": ("a number, 0 or more", lambda v: is_number(v) and v >= 0),
+    "fit_intercept": ("True or False", lambda v: isinstance(v, (bool, np.bool_))),
+    "tol": ("None or a number, 0 or more", lambda v: v is None or is_number(v) and v >= 0),
+    "max_iter": ("None or a whole number above 0", lambda v: v is None or is_whole(v) and v > 0),
+    "workers": ("None or a whole number, 0 or more",
+                lambda v: v is None or is_whole(v) and v >= 0),
+    "n_jobs": ("None or a whole number, 1 or more, or -1: as many as there are processors",
+               lambda v: v is None or is_whole(v) and v != 0),
+    "random_state": ("None, a whole number, 0 or more, or numpy's", lambda v: v is None or (
+        v >= 0 if is_whole(v) else hasattr(v, "randint") or hasattr(v, "integers"))),
+    "solver": ("None or a name", lambda v: v is None or isinstance(v, str)),
+    "recipe": ("None or a dict", lambda v: v is None or isinstance(v, dict)),
+    "callback": ("None or a function", lambda v: v is None or callable(v)),
+}
+
+
 def check_recipe(recipe):
     """What stays of a recipe's keys, with dashes."""
     keys = {str(key).replace("_", "-"): value for key, value in (recipe or {}).items()}
@@ -179,21 +215,30 @@ def check_recipe(recipe):
     return keys
 
 
+# Keys within the library's sentences, and what an estimator has for them.
+IN_SENTENCES = {"add n N,": "add workers=N,", "leave out n, listen and out": "leave out workers "
+                "and address", "optim sgd": "solver sgd", "optim lbfgs": "solver lbfgs",
+                "after steps passes": "after max_iter passes",
+                "a smaller lr helps": "a smaller rate helps: recipe={'lr': ...}",
+                "a smaller lr or a larger l2 helps": "a smaller rate (recipe={'lr': ...}) or more "
+                "penalty (a smaller C, a larger alpha) helps"}
+
+
 def in_parameters(why):
-    """The library's sentence about a key, with the parameter that said it."""
+    """The library's sentence about keys, with the parameters that said them."""
     key, _, rest = why.partition(" ")
     bare = key.lstrip("-").rstrip(":")
     if bare in SAID and bare not in ("model", "l2"):
         why = f"{SAID[bare]}{':' if key.endswith(':') else ''} {rest}"
-    return why.replace("add n N,", "add workers=N,")
+    for key, parameter in IN_SENTENCES.items():
+        why = why.replace(key, parameter)
+    return why
 
 
 def threads_of(jobs):
     """n_jobs as scikit-learn has it: -1 is all processors, -2 all but one."""
-    if jobs is None or isinstance(jobs, bool) or not isinstance(jobs, numbers.Integral) or jobs > 0:
+    if jobs is None or jobs > 0:
         return jobs
-    if jobs == 0:
-        raise ValueError("n_jobs 0: expected 1 or more, or -1: as many as there are processors")
     return max(len(os.sched_getaffinity(0)) + 1 + int(jobs), 1)
 
 
@@ -201,10 +246,7 @@ def seed_of(state):
     """random_state as scikit-learn has it: None, a number, or what draws one."""
     if state is None or isinstance(state, numbers.Integral):
         return state
-    draw = getattr(state, "randint", getattr(state, "integers", None))
-    if draw is None:
-        raise ValueError(f"random_state must be None, a whole number or numpy's, not {state!r}")
-    return int(draw(1 << 31))
+    return int(getattr(state, "randint", getattr(state, "integers", None))(1 << 31))
 
 
 class Linear:
@@ -289,9 +331,24 @@ class Linear:
                              f"expecting {self.n_features_in_} features as input")
         return x
 
-    def fit(self, X, y, sample_weight=None):
+    def _check_params(self):
+        for name, (wanted, right) in PARAMETERS.items():
+            if hasattr(self, name) and not right(getattr(self, name)):
+                raise ValueError(f"{name} {getattr(self, name)!r}: expected {wanted}")
+        if self.token is not None and self.address is None:
+            raise ValueError("token needs address, where workers with that key join")
+        if self.solver not in PLAIN and self.tol is not None and self.tol >= 1:
+            raise ValueError(f"tol {self.tol!r}: expected less than 1; it is a share of the "
+                             "objective, and all weights 0 are within 1")
+
+    def fit(self, X, y=None, sample_weight=None):
         """Learn.  If that fails or is interrupted the estimator stays as it was:
         never the classes of one training and the weights of another."""
+        if _data.is_path(X):
+            raise ValueError(f"{type(self).__name__} learns from arrays and frames; a file, with "
+                             f"the labels in it, is learned from by muster.fit({os.fspath(X)!r}, "
+                             "model=...)")
+        self._check_params()
         made = copy.copy(self)
         made._forget()
         made._label = getattr(y, "name", None)
@@ -366,15 +423,18 @@ class Linear:
             raise _library.error_of(error.status, in_parameters(str(error))) from None
         finally:
             progress.end()
-        if status == _library.BAD_OPTION:
-            why = in_parameters(why)
         if status == _library.BAD_DATA:
-            check_numbers(x.data if is_sparse(x) else x, f"Input X of {type(self).__name__}")
+            self._check_finite(x)
         if status and not (progress.stopped and status == _library.STOPPED and made):
-            raise _library.error_of(status, why, made)
-        if not made.converged:
+            raise _library.error_of(status, in_parameters(why), made)
+        # sgd makes its passes and no more: that is no failure.
+        if not made.converged and (progress.stopped or self.solver != "sgd"):
             warnings.warn(self._not_converged(made, progress.stopped),
                           learned("ConvergenceWarning", UserWarning), stacklevel=3)
+        elif progress.stopped and made.steps > progress.stopped:
+            warnings.warn(f"the callback said stop at step {progress.stopped}; by then the "
+                          f"workers had gone on, and the training ended at step {made.steps}",
+                          UserWarning, stacklevel=3)
         if progress.curve:
             self.loss_curve_ = progress.curve
         return made
@@ -396,13 +456,29 @@ class Linear:
         self.n_iter_ = max(model.steps, 1)
         self.objective_, self.hash_ = model.objective, model.hash
 
+    def _check_finite(self, x):
+        check_numbers(x.data if is_sparse(x) else x, f"Input X of {type(self).__name__}",
+                      getattr(self, "feature_names_in_", None))
+
+    def _check_unchanged(self):
+        """What the library predicts and saves must be what coef_ says."""
+        self._check_fitted()
+        weights, count = self.model_.weights, self.n_features_in_
+        constant = weights[:, -1] if self.model_.intercept else 0.0
+        if np.size(self.coef_) != count * len(weights) or not (
+                np.array_equal(np.ravel(self.coef_), weights[:, :count].ravel())
+                and np.all(np.ravel(self.intercept_) == constant)):
+            raise ValueError("coef_ or intercept_ is no longer what was learned, and files are "
+                             "read and written with what was; predict from arrays, pickle the "
+                             "estimator, or fit again")
+
     def _scores(self, x):
         """rows x outputs; those of a file are read and scored by the library."""
         if _data.is_path(x):
-            self._check_fitted()
+            self._check_unchanged()
             return self.model_.scores(x)
         x = self._check_x(x)
-        check_numbers(x.data if is_sparse(x) else x, f"Input X of {type(self).__name__}")
+        self._check_finite(x)
         return np.asarray(x @ self.coef_.T) + self.intercept_
 
     def _check_score(self, x, y, weight):
@@ -418,7 +494,7 @@ class Linear:
     def save(self, path):
         """The model as a file of `muster predict`'s and LIBLINEAR's, with its
         classes and the names of its columns."""
-        self._check_fitted()
+        self._check_unchanged()
         self._check_file()
         self.model_.save(path)
 
@@ -451,8 +527,6 @@ class Classifier(Linear):
         if len(self.classes_) < 2:
             raise ValueError(f"{type(self).__name__} needs samples of at least 2 classes in the "
                              f"data, but the data contains only one class: {self.classes_[0]!r}")
-        if not self.C > 0:
-            raise ValueError(f"C must be above 0, not {self.C!r}")
         model = self._fit(x, number, weight, self._factors(number))
         model.call_classes(self.classes_)
         self._keep(model)
@@ -477,10 +551,10 @@ class Classifier(Linear):
         if strange and missing:
             raise ValueError(f"class_weight: there is no class {strange[0]!r}, and the classes "
                              f"{missing} have no weight")
-        factor = np.array([given.get(key, 1.0) for key in known], dtype=np.float64)
-        if not (np.isfinite(factor).all() and (factor >= 0).all()):
+        factor = [given.get(key, 1.0) for key in known]
+        if not all(is_number(f) and np.isfinite(f) and f >= 0 for f in factor):
             raise ValueError(f"class_weight: weights must be 0 or more, not {given!r}")
-        return factor
+        return np.array(factor, dtype=np.float64)
 
     def _all_at_once(self, model, x, number, weight, factor):
         if factor is not None:
@@ -552,7 +626,8 @@ class LogisticRegression(WithProbabilities):
     code: who computes what ("steal", "frc", ...; `muster codes`).
     recipe: other keys of `muster train`, a dict; not those said by parameters.
     verbose: 1 shows progress.  callback(step, objective): return True to stop, with
-    what was reached and a warning; of one class against the rest each class.
+    what was reached and a warning; of one class against the rest each class.  With
+    workers some more steps, of a short training all, may have been made by then.
 
     Fitted: classes_, coef_, intercept_, n_iter_, n_features_in_,
     feature_names_in_, objective_ (mean loss + penalty), hash_, model_.
@@ -579,6 +654,11 @@ class LinearSVC(Classifier):
     def _fit(self, x, number, weight, factor):
         return self._one_against_rest("svm", x, number, weight, factor)
 
+    def _keep(self, model):
+        super()._keep(model)
+        if not model.intercept:
+            self.intercept_ = 0.0  # As scikit-learn's, alone among its classifiers.
+
 
 class Ridge(Linear):
     """Least squares with a penalty: least sum_i s_i (y_i - w x_i)^2 + alpha |w|^2,
@@ -600,8 +680,6 @@ class Ridge(Linear):
             raise TypeError(f"y holds {y.dtype}: {_data.ADVICE['time']}")
         if y.dtype.kind not in "fiub":
             y = y.astype(np.float64)
-        if not self.alpha >= 0:
-            raise ValueError(f"alpha must be 0 or more, not {self.alpha!r}")
         self._keep(self._train("linear", x, y, weight))
         self.coef_, self.intercept_ = self.coef_[0], float(self.intercept_[0])
 

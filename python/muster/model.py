@@ -3,11 +3,17 @@
 import ctypes as C
 import operator
 import pickle
+import re
 
 import numpy as np
 
 from . import _data, _library, _run
 from ._library import call, error_of, lib, try_call
+
+
+METHODS = {"predict_proba": "probabilities", "decision_function": "scores", "coef_": "weights",
+           "n_iter_": "steps", "hash_": "hash", "objective_": "objective", "n_features_in_":
+           "features", "feature_names_in_": "columns"}  # Of estimators: what a Model calls them.
 
 
 class Model:
@@ -21,6 +27,8 @@ class Model:
         self.info.update({key: info[key] for key in _run.TRAINED if info})
 
     def __getattr__(self, name):
+        if name in METHODS:
+            raise AttributeError(f"a Model has no {name}; that is {METHODS[name]}")
         if name in ("handle", "info") or name not in self.info:
             raise AttributeError(f"a Model has no {name}; it has {', '.join(self.info)}"
                                  if "info" in self.__dict__ else name)
@@ -193,12 +201,21 @@ def labelled(x, labels, weights, recipe):
     return rows
 
 
+def has_port(address):
+    port = address.rpartition(":")[2]
+    return port.isdecimal() and int(port) > 0
+
+
 def run(choices, rows, watch=None, log=None):
     """(status, sentence, Model or None)."""
     if choices.get("listen") and not any(
             choices.get(key) for key in ("token_file", "token-file")):
         raise ValueError("listen needs token_file, the file of a key by which workers may join; "
                          "`muster token new FILE` makes one")
+    if choices.get("listen") and not choices.get("out") and not has_port(str(choices["listen"])):
+        raise ValueError(f"{choices['listen']} names no port, so nobody would know where to join; "
+                         "say HOST:PORT, or add the key out, a folder whose file `address` says "
+                         "which port was free")
     with _library.Recipe(choices) as recipe:
         forks = recipe.forks()
     if forks and rows.kind == "arrow":
@@ -206,6 +223,8 @@ def run(choices, rows, watch=None, log=None):
                          "needs them (out, max_time, ...); save it as a file, and name that")
     fit_rows = _run.fit_apart if forks else _run.fit_here
     status, why, handle, info = fit_rows(choices, rows, watch, log)
+    if status == _library.BAD_DATA and rows.names:
+        why = re.sub(r"column (\d+):", lambda found: f"column {rows.names[int(found[1])]!r}:", why)
     model = Model(handle, info) if handle else None
     if model and rows.words is not None:
         check_words(model.classes > 0)
@@ -239,8 +258,12 @@ def cross_validate(x, labels=None, weights=None, *, folds=5, **recipe):
         score.size = C.sizeof(score)
     rows = labelled(x, labels, weights, recipe)
     with _library.Recipe(recipe) as made, rows.open() as data:
-        _run.beside(lambda: call(lib.muster_cross_validate, made.pointer, data.pointer, folds,
-                                 scores), lambda: lib.muster_stop(made.pointer))
+        status, why = _run.beside(
+            lambda: try_call(lib.muster_cross_validate, made.pointer, data.pointer, folds, scores),
+            lambda: lib.muster_stop(made.pointer))
+    if status:  # The command's option -v is the argument folds.
+        raise error_of(status, re.sub(r"^v (?=\d)", "folds ",
+                                      re.sub("^v (?=[a-z])", "cross_validate ", why)))
     found = [{name: getattr(score, name) for name, _ in score._fields_[1:]
               if getattr(score, name) == getattr(score, name)} for score in scores]
     check_words(rows.words is None or "mse" not in found[0])

@@ -283,13 +283,21 @@ print((model.predict(X) == np.where(muster.fit(X, Y).predict(X), "yes", "no")).a
 def said(f, *args, **more):
     try:
         f(*args, **more)
-    except (ValueError, TypeError, muster.Error) as error:
+    except (ValueError, TypeError, AttributeError, muster.Error) as error:
         return str(error)
 for change, word in ((dict(workers=-1), "workers -1"), (dict(max_iter=-3), "max_iter -3"),
                      (dict(solver="foo"), "solver foo"), (dict(tol=-1), "tol -1"),
                      (dict(code="frc"), "add workers=N"), (dict(code="stel"), "stel"),
-                     (dict(address="127.0.0.1:0"), "address needs token")):
+                     (dict(address="127.0.0.1:0"), "address needs token"),
+                     (dict(solver="sgd", workers=2), "leave out workers and address")):
     print(word in said(muster.LogisticRegression(**change).fit, X, Y))
+print("recipe={'lr'" in said(muster.Ridge(solver="sgd").fit, X * 100, Y),
+      "folds 1000" in said(muster.cross_validate, X, Y, folds=1000),
+      "cross_validate runs" in said(muster.cross_validate, X, Y, n=2))
+for key, hint in dict(C="cost", n_jobs="threads", sample_weight="weights", cv="cross_validate",
+                      token_fil="token_file").items():
+    print(f"called {key};" in said(muster.fit, X, Y, **{key: 1}), hint in said(muster.fit, X, Y, **{key: 1}))
+print("probabilities" in said(lambda: getattr(ONE.model_, "predict_proba")))
 print("Ridge() got" in said(muster.Ridge, C=1), "LinearSVC() got" in said(muster.LinearSVC, k=1),
       "listen needs token_file" in said(muster.fit, X, Y, listen="127.0.0.1:0", workers=1),
       "time was over" in said(muster.fit, X, Y, max_time=1e-6, optim="gd", steps=100000000,
@@ -297,7 +305,56 @@ print("Ridge() got" in said(muster.Ridge, C=1), "LinearSVC() got" in said(muster
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")
     muster.LogisticRegression(max_iter=1).fit(X, Y)
-print("raise max_iter (1)" in str(told[0].message), muster.__version__[0].isdigit())
+    muster.LogisticRegression(solver="sgd", max_iter=2).fit(X, Y)
+print(len(told) == 1, "raise max_iter (1)" in str(told[0].message), muster.__version__[0].isdigit())
+""",
+    "a parameter of another type is an error that names it": """
+def named(word, f, *args, **more):
+    try:
+        f(*args, **more)
+    except (ValueError, TypeError) as error:
+        return word in str(error)
+for change in (dict(fit_intercept="no"), dict(fit_intercept=None), dict(random_state="a"),
+               dict(random_state=-1), dict(token="key"), dict(C="1"), dict(C=None), dict(C=0),
+               dict(C=np.nan), dict(recipe="x"), dict(callback=1), dict(class_weight={0: "a"}),
+               dict(class_weight={0: None}), dict(tol="x"), dict(tol=1), dict(tol=2.0),
+               dict(max_iter="5"), dict(max_iter=2.5), dict(max_iter=0), dict(workers="2"),
+               dict(workers=True), dict(solver=3)):
+    print(named(next(iter(change)), muster.LogisticRegression(**change).fit, X, Y))
+for value in [1, 2], None, "1", -1:
+    print(named("alpha", muster.Ridge(alpha=value).fit, X, Y))
+print(named("names no port", muster.LogisticRegression(address="localhost", token="key").fit, X, Y),
+      named("names no port", muster.fit, X, Y, listen="127.0.0.1:0", token_file="key", workers=1))
+for f in muster.LogisticRegression().fit, muster.Ridge().fit:
+    print(named("muster.fit('plain.csv'", f, "plain.csv"), named("muster.fit(", f, "plain.csv", Y))
+""",
+    "edited weights are not saved as if they were the model's (pandas)": """
+import pandas as pd
+def refused(f, *args):
+    try:
+        f(*args)
+    except ValueError as error:
+        return "no longer what was learned" in str(error)
+open("rows.csv", "w").write("".join(",".join(map(str, row)) + ",1\\n" for row in X.tolist()))
+for kind, y in ((muster.LogisticRegression, Y), (muster.LogisticRegression, MANY),
+                (muster.LinearSVC, MANY), (muster.Ridge, X[:, 0])):
+    for more in {}, dict(fit_intercept=False):
+        made = kind(**more).fit(X, y)
+        made.save("m.model")
+        print(made.predict("rows.csv").shape == (600,))
+        made.coef_ = made.coef_ * 2
+        print(refused(made.save, "m.model"), refused(made.predict, "rows.csv"))
+        made.fit(X, y).intercept_ = made.intercept_ + 1
+        print(refused(made.save, "m.model"))
+svc = muster.LinearSVC(fit_intercept=False).fit(X, Y)
+print(svc.intercept_ == 0 and type(svc.intercept_) is float)
+Z = pd.DataFrame(X, columns=list("abcdefghijkl"))
+Z.loc[3, "c"] = np.nan
+for f in muster.LogisticRegression().fit, muster.fit:
+    try:
+        f(Z, Y)
+    except ValueError as error:
+        print("row 3, column 'c'" in str(error))
 """,
     "unknown keywords and bad values are errors": """
 def refused(kind, f, *args, **more):
@@ -501,6 +558,11 @@ for workers in None, 2:
                 made = kind(callback=lambda step, _: step >= 3, **how).fit(X, y)
             print("callback stopped" in str(told[0].message), made.n_iter_ == made.model_.steps,
                   3 <= made.n_iter_, bool(workers or made.n_iter_ == 3), made.predict(X).shape == (600,))
+    # With workers it may have converged by then, which is told as well.
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        made = muster.LogisticRegression(workers=workers, callback=lambda *_: True).fit(X, Y)
+    print(len(told) == 1, "callback" in str(told[0].message), bool(workers or made.n_iter_ == 1))
 """,
     "progress on a terminal's other side, and its curve": """
 import io, contextlib
