@@ -129,8 +129,9 @@ struct muster_progress {
  * exception out of it leaves the training, and those after it, undefined. */
 typedef int (*muster_watch)(void *context,
                             const struct muster_progress *progress);
-/* Told sentences that are no errors: what was found out about the rows, which
- * worker died.  In the caller's thread. */
+/* Told sentences that are no errors: what was found out about the rows; with
+ * workers what `muster train` prints, who joined, who died, and, every 5 s in
+ * which nobody is left to compute, that it waits.  In the caller's thread. */
 typedef void (*muster_log)(void *context, const char *sentence);
 
 /* Either may be NULL.  Without a log the sentences are not told. */

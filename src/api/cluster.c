@@ -8,6 +8,7 @@
 
 #include "api/options.h"
 #include "api/training.h"
+#include "api/witness.h"
 #include "base/flag.h"
 #include "base/mem.h"
 #include "code/preset.h"
@@ -31,6 +32,7 @@ struct cluster {
     struct train_options run;
     struct scratch scratch; /* Unless a folder was named. */
     struct flag stop;
+    struct witness *witness; /* If there is a log. */
 };
 
 /* --- what is asked for --------------------------------------------------- */
@@ -100,6 +102,7 @@ static void on_trace(void *context, const struct trace *trace)
     struct muster_progress progress = {.size = sizeof progress,
                                        .gradient_norm = (double)NAN};
 
+    witness_see(c->witness, trace);
     if (flag_raised(&recipe->stop))
         flag_raise(&c->stop);
     if (trace == NULL || trace->kind != TRACE_COMMIT || flag_raised(&c->stop))
@@ -155,6 +158,18 @@ static enum err report(struct train_result *result, struct muster_model *model)
     return result->finished ? ERR_OK : ERR_CANCELLED;
 }
 
+static enum err look_on(struct cluster *c)
+{
+    const struct waiting waiting = {
+        .wanted = c->run.slots,
+        .remote = c->run.local_workers < c->run.slots,
+        .resumed = c->run.resume,
+        .patience = train_patience(c->run.slots, c->run.local_workers),
+    };
+
+    return witness_new(c->wish->recipe, &waiting, &c->witness);
+}
+
 enum err train_cluster(const struct wish *wish,
                        const struct optim_options *optim,
                        struct muster_model *model, struct why *why)
@@ -167,9 +182,13 @@ enum err train_cluster(const struct wish *wish,
         err = choose_folder(&c, why);
     if (err != ERR_OK)
         return err;
-    signals_keep();
-    err = train_run(&c.run, &result, why);
-    signals_restore();
+    err = look_on(&c);
+    if (err == ERR_OK) {
+        signals_keep();
+        err = train_run(&c.run, &result, why);
+        signals_restore();
+    }
+    witness_free(c.witness);
     if (err == ERR_OK)
         err = report(&result, model);
     train_result_close(&result);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/handle.h"
+#include "api/witness.h"
 #include "base/mem.h"
 #include "core/run/journal.h"
 #include "learn/fit.h"
@@ -19,8 +20,9 @@ struct fitting {
     struct muster_recipe *asked;
     struct recipe choices; /* A copy: what is worked out is put there. */
     struct setup setup;
-    uint32_t seen;  /* The step that was last told. */
-    uint32_t folds; /* Of muster_cross_validate; else 0. */
+    uint32_t seen;           /* The step that was last told. */
+    uint32_t folds;          /* Of muster_cross_validate; else 0. */
+    struct witness *witness; /* With workers and a log. */
 };
 
 /* --- who looks on ----------------------------------------------------------
@@ -62,8 +64,11 @@ static bool see_step(void *context, const struct optim *optim)
 
 static void see_trace(void *context, const struct trace *trace)
 {
+    struct fitting *const f = context;
+
     if (trace != NULL && trace->kind == TRACE_COMMIT)
-        tell(context, trace->key.step, 0, trace->value, (double)NAN);
+        tell(f, trace->key.step, 0, trace->value, (double)NAN);
+    witness_see(f->witness, trace);
 }
 
 /* --- the run ---------------------------------------------------------------
@@ -167,6 +172,36 @@ static enum err make_model(struct fitting *f, const struct train_result *result,
     return ERR_OK;
 }
 
+static enum err look_on(struct fitting *f)
+{
+    const struct waiting waiting = {
+        .wanted = f->setup.slots,
+        .remote = f->setup.local < f->setup.slots,
+        .resumed = recipe_given(&f->choices, OPT_RESUME),
+        .patience = train_patience(f->setup.slots, f->setup.local),
+    };
+
+    return witness_new(f->asked, &waiting, &f->witness);
+}
+
+/* A process with workers takes signals until they are gone. */
+static enum err run(struct fitting *f, struct fit *fit,
+                    struct train_result *result, struct why *why)
+{
+    enum err err;
+
+    if (f->setup.slots == 0)
+        return fit_run(fit, result, why);
+    err = look_on(f);
+    if (err != ERR_OK)
+        return err;
+    signals_keep();
+    err = fit_run(fit, result, why);
+    signals_restore();
+    witness_free(f->witness);
+    return err;
+}
+
 static enum err train(struct fitting *f, struct muster_model **model,
                       struct why *why)
 {
@@ -180,14 +215,8 @@ static enum err train(struct fitting *f, struct muster_model **model,
         .folder = recipe_text(&f->choices, OPT_OUT),
     };
     struct train_result result = {0};
-    const bool forks = f->setup.slots > 0;
-    enum err err;
+    enum err err = run(f, &fit, &result, why);
 
-    if (forks)
-        signals_keep();
-    err = fit_run(&fit, &result, why);
-    if (forks)
-        signals_restore();
     if (err == ERR_OK)
         err = fit_settle(&f->setup, &result);
     if (err == ERR_OK && result.finished && fit_diverged(&result))

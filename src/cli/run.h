@@ -12,10 +12,10 @@
 #include "cli/report/trace_file.h"
 #include "cli/show/curve.h"
 #include "cli/show/history.h"
-#include "cli/show/progress.h"
 #include "cli/show/screen.h"
 #include "learn/fit.h"
 #include "learn/setup.h"
+#include "learn/watch/progress.h"
 
 #define RUN_NAME_SIZE 64u
 

@@ -614,6 +614,22 @@ for bits in range(8):
 if os.path.exists("why"):
     print(open("why").read(), file=sys.stderr)
 """,
+    "workers that are all stopped: it is said, and Ctrl-C ends it": """
+said = []
+def freeze(*_):
+    for helper in children(os.getpid()):
+        for child in children(helper):
+            if open(f"/proc/{child}/comm").read().startswith("muster:w"):
+                os.kill(child, signal.SIGSTOP)
+def log(sentence):
+    said.append(sentence)
+    if "nobody is left to compute" in sentence:
+        os.kill(os.getpid(), signal.SIGINT)
+try:
+    muster.fit(X, Y, n=2, optim="gd", steps=100000000, watch=freeze, log=log)
+except KeyboardInterrupt:
+    print(any(": w0 died" in sentence for sentence in said), not children(os.getpid()))
+""",
     "no key that starts workers forks them from this process": """
 names = set()
 def watch(*_):

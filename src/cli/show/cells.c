@@ -36,6 +36,15 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *text,
     text->size += (size_t)size;
 }
 
+const char *cells_colour(enum progress_state state)
+{
+    static const char *const codes[] = {"\033[32m", "\033[33m", "\033[35m",
+                                        "\033[31m", "\033[90m"};
+
+    CHECK((size_t)state < sizeof codes / sizeof *codes);
+    return codes[state];
+}
+
 uint32_t cells_lines(const struct progress *progress)
 {
     return progress->count / LINE_CELLS + (progress->count % LINE_CELLS != 0);
@@ -71,7 +80,7 @@ static void add_cell(struct text *text, const struct progress *progress,
     static const char letters[] = {' ', 's', '?', 'x', '-'};
 
     if (colour)
-        add(text, "%s", progress_state_colour(worker->state));
+        add(text, "%s", cells_colour(worker->state));
     if (worker->state == PROGRESS_WORKING)
         add_pace(text, progress, worker, utf8);
     else

@@ -17,10 +17,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/show/progress.h"
+#include "learn/watch/progress.h"
 
 #define CELLS_TEXT 1024u /* A line, with colours and UTF-8. */
 
+/* Green, yellow, magenta, red, grey: the code for a terminal. */
+const char *cells_colour(enum progress_state state);
 uint32_t cells_lines(const struct progress *progress);
 /* Line `line` of them, without its end.  Returns `out`. */
 const char *cells_line(const struct progress *progress, uint32_t line,

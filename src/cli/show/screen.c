@@ -59,7 +59,7 @@ static int pid_of(const char *name, const struct train_process *processes,
 static const char *colour_of(const struct screen *screen,
                              enum progress_state state)
 {
-    return screen->colour ? progress_state_colour(state) : "";
+    return screen->colour ? cells_colour(state) : "";
 }
 
 static void draw_bar(const struct screen *screen,
@@ -272,33 +272,10 @@ static void tell_event(const struct progress *progress,
                        const struct trace *trace)
 {
     char text[TRACE_TEXT];
+    const char *sentence = progress_sentence(progress, trace, text);
 
-    switch ((int)trace->kind) {
-    case TRACE_JOINED:
-        if (progress->started && !progress->rejoined)
-            (void)fprintf(stderr, "step %u: %s joined\n", progress->step,
-                          trace->name);
-        break;
-    case TRACE_DIED:
-    case TRACE_LEFT:
-    case TRACE_SUSPECT:
-    case TRACE_CLEARED:
-        (void)fprintf(stderr, "step %u: %s %s\n", progress->step, trace->name,
-                      trace_name(trace->kind));
-        break;
-    case TRACE_SWITCH:
-        (void)fprintf(stderr, "%s\n", trace_switch_text(trace, text));
-        break;
-    case TRACE_ALARM:
-        (void)fprintf(stderr, "step %u: disk trouble; training goes on\n",
-                      progress->step);
-        break;
-    case TRACE_ROLLBACK:
-        (void)fprintf(stderr, "rolled back to step %u\n", trace->key.step);
-        break;
-    default:
-        break;
-    }
+    if (sentence != NULL)
+        (void)fprintf(stderr, "%s\n", sentence);
 }
 
 static void tell_step(struct screen *screen, const struct progress *progress,

@@ -25,8 +25,8 @@
 #include <stdint.h>
 
 #include "base/time.h"
-#include "cli/show/progress.h"
-#include "cli/show/waiting.h"
+#include "learn/watch/progress.h"
+#include "learn/watch/waiting.h"
 #include "node/run/train.h"
 
 enum screen_mode { SCREEN_NONE, SCREEN_LINES, SCREEN_BLOCK };

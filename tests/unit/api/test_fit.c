@@ -12,6 +12,8 @@
 #include <cmocka.h>
 #include <fenv.h>
 #include <math.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -479,6 +481,79 @@ static void test_listener(void **state)
     muster_data_free(data);
 }
 
+/* SIGSTOP to all workers that this thread has forked. */
+static uint32_t freeze_workers(void)
+{
+    char path[64], name[32];
+    FILE *const children = fopen("/proc/thread-self/children", "r");
+    uint32_t count = 0;
+    int pid;
+
+    assert_non_null(children);
+    while (fscanf(children, "%d", &pid) == 1) {
+        FILE *comm;
+
+        (void)snprintf(path, sizeof path, "/proc/%d/comm", pid);
+        comm = fopen(path, "r");
+        if (comm != NULL && fgets(name, sizeof name, comm) != NULL &&
+            strncmp(name, "muster:w", 8) == 0)
+            count += kill(pid, SIGSTOP) == 0;
+        if (comm != NULL)
+            (void)fclose(comm);
+    }
+    (void)fclose(children);
+    return count;
+}
+
+struct frozen {
+    struct muster_recipe *recipe;
+    uint32_t count;
+    bool died, waits;
+};
+
+static int freeze(void *context, const struct muster_progress *progress)
+{
+    struct frozen *const frozen = context;
+
+    (void)progress;
+    if (frozen->count == 0)
+        frozen->count = freeze_workers();
+    return 0;
+}
+
+static void stop_once_it_waits(void *context, const char *sentence)
+{
+    struct frozen *const frozen = context;
+
+    frozen->died |= strstr(sentence, ": w1 died") != NULL;
+    if (strstr(sentence, "nobody is left to compute; waiting for") == NULL)
+        return;
+    frozen->waits = true;
+    muster_stop(frozen->recipe);
+}
+
+/* Nobody computes and nobody says why: it is told, and a stop is heard. */
+static void test_workers_that_are_all_stopped(void **state)
+{
+    struct muster_recipe *recipe = recipe_of("n", "2");
+    struct frozen frozen = {.recipe = recipe};
+    struct muster_data *data = dense();
+    struct muster_model *model = NULL;
+    char why[MUSTER_WHY_SIZE];
+
+    (void)state;
+    assert_int_equal(muster_set(recipe, "optim", "gd", why), MUSTER_OK);
+    assert_int_equal(muster_set(recipe, "steps", "100000000", why), MUSTER_OK);
+    muster_listen(recipe, freeze, stop_once_it_waits, &frozen);
+    assert_int_equal(muster_fit(recipe, data, &model, why), MUSTER_STOPPED);
+    assert_int_equal(frozen.count, 2);
+    assert_true(frozen.died && frozen.waits);
+    assert_true(about(model).steps > 0);
+    muster_free(model);
+    muster_recipe_free(recipe);
+    muster_data_free(data);
+}
+
 static int forks(const char *key, const char *text)
 {
     struct muster_recipe *recipe = recipe_of(key, text);
@@ -896,6 +971,7 @@ int main(void)
         cmocka_unit_test_setup(test_refused_weights, fill),
         cmocka_unit_test_setup(test_evaluations, fill),
         cmocka_unit_test_setup(test_listener, fill),
+        cmocka_unit_test_setup(test_workers_that_are_all_stopped, fill),
         cmocka_unit_test(test_which_recipes_fork),
         cmocka_unit_test_setup(test_refusals, fill),
         cmocka_unit_test(test_sentences_have_no_control_characters),

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/show/progress.h"
+#include "learn/watch/progress.h"
 
 static struct progress progress;
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/show/waiting.h"
+#include "learn/watch/waiting.h"
 
 static struct progress progress;
 static char text[WAITING_TEXT];

@@ -10,8 +10,8 @@
  * Pace: chunks merged from a worker in the last window of PACE_WINDOW_US.  A
  * worker that beats but has less than a third of the median pace is straggling.
  */
-#ifndef CLI_SHOW_PROGRESS_H
-#define CLI_SHOW_PROGRESS_H
+#ifndef LEARN_WATCH_PROGRESS_H
+#define LEARN_WATCH_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,7 +66,9 @@ void progress_tick(struct progress *progress, time_us now);
 uint32_t progress_straggled(const struct progress *progress);
 uint32_t progress_alive(const struct progress *progress);
 const char *progress_state_name(enum progress_state state);
-/* Green, yellow, magenta, red, grey: the code for a terminal. */
-const char *progress_state_colour(enum progress_state state);
+/* What people are told of an event that `progress` has seen, in `text`; NULL:
+ * nothing. */
+const char *progress_sentence(const struct progress *progress,
+                              const struct trace *trace, char text[TRACE_TEXT]);
 
-#endif /* CLI_SHOW_PROGRESS_H */
+#endif /* LEARN_WATCH_PROGRESS_H */

@@ -3,7 +3,7 @@
  * fast, who straggles.  Screen, lines and closing card read it and ask nobody
  * else.
  */
-#include "cli/show/progress.h"
+#include "learn/watch/progress.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -237,11 +237,34 @@ const char *progress_state_name(enum progress_state state)
     return names[state];
 }
 
-const char *progress_state_colour(enum progress_state state)
+const char *progress_sentence(const struct progress *progress,
+                              const struct trace *trace, char text[TRACE_TEXT])
 {
-    static const char *const codes[] = {"\033[32m", "\033[33m", "\033[35m",
-                                        "\033[31m", "\033[90m"};
-
-    CHECK((size_t)state < sizeof codes / sizeof *codes);
-    return codes[state];
+    switch ((int)trace->kind) {
+    case TRACE_JOINED:
+        if (!progress->started || progress->rejoined)
+            return NULL;
+        break;
+    case TRACE_DIED:
+    case TRACE_LEFT:
+    case TRACE_SUSPECT:
+    case TRACE_CLEARED:
+        break;
+    case TRACE_SWITCH:
+        return trace_switch_text(trace, text);
+    case TRACE_ALARM:
+        (void)snprintf(text, TRACE_TEXT,
+                       "step %u: disk trouble; training goes on",
+                       progress->step);
+        return text;
+    case TRACE_ROLLBACK:
+        (void)snprintf(text, TRACE_TEXT, "rolled back to step %u",
+                       trace->key.step);
+        return text;
+    default:
+        return NULL;
+    }
+    (void)snprintf(text, TRACE_TEXT, "step %u: %s %s", progress->step,
+                   trace->name, trace_name(trace->kind));
+    return text;
 }

@@ -6,10 +6,10 @@
  * few seconds; of local workers only if they take seconds to start.  The same
  * once all are gone in the middle of a run.
  */
-#ifndef CLI_WAITING_H
-#define CLI_WAITING_H
+#ifndef LEARN_WATCH_WAITING_H
+#define LEARN_WATCH_WAITING_H
 
-#include "cli/show/progress.h"
+#include "learn/watch/progress.h"
 
 #define WAITING_TEXT 256u
 
@@ -28,4 +28,4 @@ const char *waiting_look(struct waiting *waiting,
                          const struct progress *progress, time_us now,
                          char text[WAITING_TEXT]);
 
-#endif /* CLI_WAITING_H */
+#endif /* LEARN_WATCH_WAITING_H */

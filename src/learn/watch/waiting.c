@@ -2,7 +2,7 @@
  * waiting.c - the lines by which a run that waits for workers says whom it
  * waits for.
  */
-#include "cli/show/waiting.h"
+#include "learn/watch/waiting.h"
 
 #include <stdio.h>
 #include <string.h>
