@@ -20,7 +20,8 @@ enum { HEAD_BYTES = 512, WEIGHT_BYTES = 32 };
 /* The only solver with a vector for each of two classes. */
 #define TWO_VECTORS "MCSVM_CS"
 
-/* What weights of LIBLINEAR's solvers are here. */
+/* What weights of LIBLINEAR's solvers are here: a name is read as the first
+ * kind it has, a kind written as its first name. */
 static const struct {
     const char *name;
     enum model_kind kind;
@@ -32,6 +33,7 @@ static const struct {
     {"L2R_L2LOSS_SVC_DUAL", MODEL_SVM},
     {"L2R_L1LOSS_SVC_DUAL", MODEL_HINGE},
     {TWO_VECTORS, MODEL_SVM},
+    {TWO_VECTORS, MODEL_SOFTMAX},
     {"L1R_L2LOSS_SVC", MODEL_SVM},
     {"L2R_L2LOSS_SVR", MODEL_LINEAR},
     {"L2R_L2LOSS_SVR_DUAL", MODEL_LINEAR},
@@ -39,14 +41,24 @@ static const struct {
 };
 enum { SOLVERS = sizeof solvers / sizeof *solvers };
 
+static const char *solver_of(enum model_kind kind)
+{
+    size_t i = 0;
+
+    while (i < SOLVERS && solvers[i].kind != kind)
+        i++;
+    CHECK(i < SOLVERS); /* Else it could be written and not read. */
+    return solvers[i].name;
+}
+
 /* Would its solver's name be read as another kind? */
 static bool needs_mark(enum model_kind kind)
 {
-    for (size_t i = 0; i < SOLVERS; i++) {
-        if (strcmp(model_ops(kind)->solver, solvers[i].name) == 0)
-            return solvers[i].kind != kind;
-    }
-    return true;
+    size_t i = 0;
+
+    while (strcmp(solver_of(kind), solvers[i].name) != 0)
+        i++;
+    return solvers[i].kind != kind;
 }
 
 uint32_t model_file_weights(const struct model_file *model)
@@ -110,7 +122,7 @@ static void put_head(struct text *out, const struct model_file *model)
 {
     out->size += (size_t)snprintf(
         out->data, HEAD_BYTES / 4, "solver_type %s\nnr_class %u\n",
-        model->outputs == 2 ? TWO_VECTORS : model_ops(model->kind)->solver,
+        model->outputs == 2 ? TWO_VECTORS : solver_of(model->kind),
         model->classes == 0 ? 2 : model->classes);
     put_labels(out, model);
     out->size += (size_t)snprintf(out->data + out->size, HEAD_BYTES / 4,
@@ -265,6 +277,20 @@ static bool whole_within(double value, double low, double high)
     return value >= low && value <= high && value == floor(value);
 }
 
+/* Of two that are equal one could never be said. */
+static enum err check_labels(const double *label, uint32_t count, uint32_t line,
+                             struct why *why)
+{
+    for (uint32_t k = 1; k < count; k++) {
+        for (uint32_t before = 0; before < k; before++)
+            if (label[k] == label[before])
+                return why_set(why, ERR_FORMAT,
+                               "line %u: label %.17g is there twice", line,
+                               label[k]);
+    }
+    return ERR_OK;
+}
+
 static enum err read_labels(struct words *in, uint32_t line,
                             struct model_file *model, const struct head *head,
                             struct why *why)
@@ -283,7 +309,7 @@ static enum err read_labels(struct words *in, uint32_t line,
     model->classes = count;
     for (uint32_t k = 0; k < count && err == ERR_OK; k++)
         err = read_number(in, "label", &model->label[k], why);
-    return err;
+    return err == ERR_OK ? check_labels(model->label, count, line, why) : err;
 }
 
 static enum err read_field(struct words *in, struct word key,
@@ -414,7 +440,7 @@ static struct word read_mark(struct words *in, const struct head *head,
     second = next_word(in);
     if (model_parse(show(second).text, &kind) != ERR_OK || !needs_mark(kind))
         return second.size > 0 ? second : first;
-    if (!word_is(head->solver, model_ops(kind)->solver))
+    if (!word_is(head->solver, solver_of(kind)))
         return first;
     model->kind = kind;
     return next_word(in);

@@ -38,7 +38,6 @@ struct model_ops {
     bool regression;    /* y is a number to come near to, not a class. */
     bool probable;      /* Scores tell probabilities. */
     bool kinks;         /* The slope of the loss jumps somewhere. */
-    const char *solver; /* LIBLINEAR's name for such weights. */
     struct loss loss;   /* Of a single weight vector; softmax.h else. */
     bool squared;       /* loss <= (|y| + |z|)^2, else <= 2 |z| + 32. */
     double bound_label; /* a of bounds.h. */

@@ -253,6 +253,10 @@ static const struct {
      "nr_class 1 before the labels; expected 2 to 1024"},
     {"solver_type L2R_LR\nlabel 1 2\nnr_class 2\n", ERR_UNSUPPORTED,
      "nr_class 0 before the labels; expected 2 to 1024"},
+    {"solver_type L2R_LR\nnr_class 2\nlabel 3 3\nnr_feature 1\nw\n1\n",
+     ERR_FORMAT, "line 3: label 3 is there twice"},
+    {"solver_type MCSVM_CS\nnr_class 3\nlabel 0 2 -0\nnr_feature 1\nw\n1 2 3\n",
+     ERR_FORMAT, "line 3: label -0 is there twice"},
     {"solver_type L2R_LR\nnr_class 2\nlabel 1 2\nlabel 1 2\n", ERR_FORMAT,
      "line 4: a second label line"},
     {"solver_type L2R_LR\nnr_class 2\nlabel 1 2\nnr_class 3\nnr_feature "
@@ -287,6 +291,32 @@ static const struct {
      "1e300\nw\n1\n1e300\n",
      ERR_RANGE, "the bias weight overflows"},
 };
+
+/* A kind that the table of solvers lacks would be written and not read. */
+static void test_every_kind_is_read_as_it_was_written(void **state)
+{
+    (void)state;
+    for (int kind = MODEL_LINEAR; kind <= MODEL_SOFTMAX; kind++) {
+        const bool many = model_ops((enum model_kind)kind)->classes;
+        const bool numbers = model_ops((enum model_kind)kind)->regression;
+        const struct model_file model = {.kind = (enum model_kind)kind,
+                                         .features = 2,
+                                         .classes = numbers ? 0 : 2,
+                                         .outputs = many ? 2 : 1,
+                                         .label = labels,
+                                         .w = weights};
+        struct model_file found = {0};
+        char *text = NULL;
+        size_t size = 0;
+
+        assert_int_equal(model_file_encode(&model, &text, &size), ERR_OK);
+        assert_int_equal(model_file_decode(&found, text, size, NULL), ERR_OK);
+        assert_int_equal(found.kind, kind);
+        assert_int_equal(found.outputs, model.outputs);
+        model_file_close(&found);
+        mem_free(text);
+    }
+}
 
 static void test_refusals(void **state)
 {
@@ -393,6 +423,7 @@ int main(void)
         cmocka_unit_test(test_liblinears_bias),
         cmocka_unit_test(test_many_classes),
         cmocka_unit_test(test_softmax),
+        cmocka_unit_test(test_every_kind_is_read_as_it_was_written),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_damaged_texts),
         cmocka_unit_test(test_weights_must_be_finite),
