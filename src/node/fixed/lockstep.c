@@ -179,6 +179,12 @@ static enum err explain(const struct lockstep *l, enum trainer_next next,
                        "step %u: the function gave two answers for the same "
                        "weights and chunk",
                        step);
+    if (next == TRAINER_STANDS) /* Of data: that the scale holds is proved. */
+        return why_set(why, ERR_RANGE,
+                       "step %u: a chunk gives a gradient that is not finite, "
+                       "or beyond its bound; look for huge values in the data "
+                       "or lower --lr",
+                       step);
     if (next == TRAINER_RANGE)
         return why_set(why, ERR_RANGE,
                        "step %u: gradient or loss of a chunk is not finite or "

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <math.h>
 
 #include "base/mem.h"
 #include "eval/briefs.h"
@@ -67,7 +68,9 @@ struct rank {
     uint32_t number;
     struct bowl bowl;
     struct optim_options optim;
+    struct scale *scale; /* NULL: followed. */
     enum err err;
+    struct why why;
     double w[DIMS];
 };
 
@@ -114,12 +117,12 @@ static void *run_rank(void *context)
     struct evaluator *evaluator = NULL;
     struct follow follow = {0};
     struct trainer trainer = {0};
-    struct trainer_options options = {.optim = rank->optim,
-                                      .scale = &follow.scale,
-                                      .dims = follow_dims(DIMS),
-                                      .vectors = 1,
-                                      .length = DIMS};
-    struct why why = {{0}};
+    struct trainer_options options = {
+        .optim = rank->optim,
+        .scale = rank->scale != NULL ? rank->scale : &follow.scale,
+        .dims = follow_dims(DIMS),
+        .vectors = 1,
+        .length = DIMS};
 
     rank->err = follow_init(&follow, DIMS, CHUNKS);
     if (rank->err == ERR_OK)
@@ -128,7 +131,7 @@ static void *run_rank(void *context)
         rank->err = trainer_init(&trainer, &options);
     if (rank->err == ERR_OK)
         rank->err =
-            lockstep_run(&trainer, evaluator, &collective, &hooks, &why);
+            lockstep_run(&trainer, evaluator, &collective, &hooks, &rank->why);
     if (trainer.exponent != NULL)
         memcpy(rank->w, trainer_weights(&trainer), sizeof rank->w);
     trainer_close(&trainer);
@@ -247,12 +250,41 @@ static void test_watched(void **state)
     mem_free(result.weights);
 }
 
+static enum err any_exponents(struct scale *self, const struct evaluation *what,
+                              int16_t *exponent)
+{
+    const uint32_t count = evaluation_exponents(what->kind, follow_dims(DIMS));
+
+    (void)self;
+    memset(exponent, 0, count * sizeof *exponent);
+    return ERR_OK;
+}
+
+/* On a proved scale no other is tried; it is not the weights that are said to
+ * be at fault. */
+static void test_chunk_beyond_its_bound(void **state)
+{
+    static const struct scale_ops ops = {.exponents = any_exponents};
+    struct scale proved = {.ops = &ops};
+    struct rank rank = {.optim = optim_of(OPTIM_AGD), .scale = &proved};
+
+    (void)state;
+    rank.bowl.size = (double)INFINITY;
+    run_all(&rank, 1);
+    assert_int_equal(rank.err, ERR_RANGE);
+    assert_string_equal(rank.why.text,
+                        "step 0: a chunk gives a gradient that is not finite, "
+                        "or beyond its bound; look for huge values in the data "
+                        "or lower --lr");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ranks_have_the_model_of_one),
         cmocka_unit_test(test_one_stops_all),
         cmocka_unit_test(test_watched),
+        cmocka_unit_test(test_chunk_beyond_its_bound),
     };
 
     return cmocka_run_group_tests_name("lockstep", tests, NULL, NULL);
