@@ -134,7 +134,6 @@ static void fill(const struct alone *alone, const struct alone_result *single,
         .dims = single->dims,
     };
     result->stats.exactness[EXACT_BITWISE] = single->steps;
-    result->stats.chunks_covered = single->steps;
     result->stats.alarms = alone->alarms;
 }
 

@@ -111,7 +111,6 @@ static void count_step(struct coordinator *c, const struct total *out,
     struct trace *trace;
 
     c->stats.exactness[out->exactness]++;
-    c->stats.chunks_covered += out->chunks;
     if (out->residual > c->stats.worst_residual)
         c->stats.worst_residual = out->residual;
     c->stats.aged += out->answered;

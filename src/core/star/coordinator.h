@@ -295,7 +295,6 @@ struct coordinator_stats {
     uint32_t joined, left, died, alive_max;
     uint32_t exactness[3]; /* Steps by enum exactness. */
     double worst_residual;
-    uint64_t chunks_covered; /* Summed over steps, for mean coverage. */
     uint64_t duplicates, stale, poison, hedged, stolen, resent;
     uint64_t shipped, fetched; /* Chunks sent, and named to be fetched. */
     uint64_t peered;           /* ... from peers, ... */

@@ -12,7 +12,7 @@
 #include "os/file/file.h"
 #include "os/file/memory_file.h"
 
-#define RESULT_MAGIC UINT64_C(0x35544c5352545355) /* "USTRSLT5" */
+#define RESULT_MAGIC UINT64_C(0x36544c5352545355) /* "USTRSLT6" */
 #define OUTCOME_SIZE (1u + 4 * 8 + 2 + 2 * 4)
 #define RESULT_HEAD  (8u + 4 + REASON_SIZE + 4 + 4 + 8 + OUTCOME_SIZE + 4)
 #define RESULT_MAX                                                             \

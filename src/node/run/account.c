@@ -313,7 +313,6 @@ uint32_t account_strangers_alive(const struct account *account)
 struct worth {
     struct train_missing missing; /* Nothing, if slots is 0. */
     uint32_t exactness;
-    uint32_t chunks;
     double residual;
     uint32_t answered, age_max;
     uint64_t age_sum;
@@ -367,7 +366,6 @@ static void note_record(void *context, const struct record *record)
     }
     all->steps[all->count++] = (struct worth){.missing = missing_of(record),
                                               .exactness = record->exactness,
-                                              .chunks = record->chunks,
                                               .residual = record->residual,
                                               .answered = record->answered,
                                               .age_sum = record->age_sum,
@@ -393,7 +391,6 @@ static void sum_worths(const struct worths *all,
                        struct coordinator_stats *stats)
 {
     memset(stats->exactness, 0, sizeof stats->exactness);
-    stats->chunks_covered = 0;
     stats->worst_residual = 0;
     stats->aged = 0;
     stats->age_sum = 0;
@@ -405,7 +402,6 @@ static void sum_worths(const struct worths *all,
 
         if (worth->exactness <= EXACT_APPROX)
             stats->exactness[worth->exactness] += steps;
-        stats->chunks_covered += (uint64_t)worth->chunks * steps;
         if (worth->residual > stats->worst_residual)
             stats->worst_residual = worth->residual;
         stats->aged += worth->answered;
