@@ -138,8 +138,10 @@ typedef void (*muster_log)(void *context, const char *sentence);
 MUSTER_API void muster_listen(struct muster_recipe *recipe, muster_watch watch,
                               muster_log log, void *context);
 /* End the training in progress: MUSTER_STOPPED.  From another thread or a
- * signal handler.  Where none is in progress the recipe's next one ends at
- * once, so that a stop which comes just before it begins is not lost. */
+ * signal handler.  A stop is for one training: where none is in progress it is
+ * the recipe's next, so that one which comes just before that begins is not
+ * lost; and it is over when that ends, however, so that one which came too late
+ * for a training does not end the next. */
 MUSTER_API void muster_stop(struct muster_recipe *recipe);
 
 /* --- rows ----------------------------------------------------------------- */

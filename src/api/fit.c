@@ -249,7 +249,7 @@ static enum muster_status begin(struct fitting *f,
 
 static void end(struct fitting *f)
 {
-    flag_lower(&f->asked->stop);
+    stop_spent(f->asked);
     setup_close(&f->setup);
     recipe_close(&f->choices);
 }
@@ -263,11 +263,13 @@ enum muster_status muster_fit(struct muster_recipe *recipe,
     struct fitting f = {.asked = recipe};
     enum muster_status status;
 
-    if (recipe == NULL || data == NULL || model == NULL)
+    if (recipe == NULL || data == NULL || model == NULL) {
+        stop_spent(recipe);
         return status_end(why_set(&sentence, ERR_SHAPE,
                                   "there is no recipe, there are no rows, or "
                                   "there is nowhere to put the model"),
                           &sentence, why);
+    }
     *model = NULL;
     status = begin(&f, data, why);
     if (status == MUSTER_OK)
@@ -343,12 +345,14 @@ enum muster_status muster_cross_validate(struct muster_recipe *recipe,
     struct fitting f = {.asked = recipe, .folds = folds};
     enum muster_status status;
 
-    if (recipe == NULL || data == NULL || score == NULL || folds < 2)
+    if (recipe == NULL || data == NULL || score == NULL || folds < 2) {
+        stop_spent(recipe);
         return status_end(why_set(&sentence, ERR_SHAPE,
                                   "there is no recipe, there are no rows, "
                                   "fewer than two folds, or there is nowhere "
                                   "to put the scores"),
                           &sentence, why);
+    }
     status = begin(&f, data, why);
     if (status == MUSTER_OK)
         status = status_end(validate(&f, score, &sentence), &sentence, why);

@@ -19,7 +19,7 @@
 
 struct muster_recipe {
     struct recipe choices;
-    struct flag stop; /* Raised by muster_stop, until a training ends. */
+    struct flag stop; /* Raised by muster_stop, until stop_spent. */
     muster_watch watch;
     muster_log log;
     void *context; /* Of both. */
@@ -83,6 +83,8 @@ enum muster_status status_of_data(enum err err, const struct why *sentence,
 bool listener_watch(const struct muster_recipe *recipe,
                     const struct muster_progress *progress);
 void listener_log(const struct muster_recipe *recipe, const char *sentence);
+/* A stop is for one training, which has ended, however.  Accepts NULL. */
+void stop_spent(struct muster_recipe *recipe);
 
 /* --- data.c ----------------------------------------------------------------
  */

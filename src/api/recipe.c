@@ -111,6 +111,12 @@ void listener_log(const struct muster_recipe *recipe, const char *sentence)
     (void)floats_own();
 }
 
+void stop_spent(struct muster_recipe *recipe)
+{
+    if (recipe != NULL)
+        flag_lower(&recipe->stop);
+}
+
 void muster_stop(struct muster_recipe *recipe)
 {
     if (recipe != NULL)

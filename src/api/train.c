@@ -94,16 +94,20 @@ enum muster_status muster_train(struct muster_recipe *recipe,
     if (err == ERR_OK && model == NULL)
         err =
             why_set(&sentence, ERR_SHAPE, "there is nowhere to put the model");
-    if (err != ERR_OK || model == NULL)
+    if (err != ERR_OK || model == NULL) {
+        stop_spent(recipe);
         return status_end(err, &sentence, why);
+    }
     *model = NULL;
     made = mem_new(1, sizeof *made);
-    if (made == NULL)
+    if (made == NULL) {
+        stop_spent(recipe);
         return status_end(ERR_NOMEM, &sentence, why);
+    }
     made->own = true;
     made->dims = wish.function.dims;
     err = train(&wish, made, &sentence);
-    flag_lower(&recipe->stop);
+    stop_spent(recipe);
     if (made->file.w != NULL) {
         model_name(made);
         *model = made;

@@ -481,6 +481,56 @@ static void test_listener(void **state)
     muster_data_free(data);
 }
 
+static int stop_at_the_end(void *context, const struct muster_progress *p)
+{
+    if (p->step == 100)
+        muster_stop(context);
+    return 0;
+}
+
+static void runs_wholly(struct muster_recipe *recipe, struct muster_data *data)
+{
+    struct muster_model *model = NULL;
+
+    assert_int_equal(muster_fit(recipe, data, &model, NULL), MUSTER_OK);
+    assert_int_equal(about(model).steps, 100);
+    muster_free(model);
+}
+
+/* Just before a training it is not lost; once one has ended, however, it does
+ * not end the next. */
+static void test_a_stop_is_for_one_training(void **state)
+{
+    struct muster_recipe *recipe = recipe_of("optim", "gd");
+    struct muster_data *data = dense();
+    struct muster_function none = MUSTER_INIT(struct muster_function);
+    struct muster_score score = MUSTER_INIT(struct muster_score);
+    struct muster_model *model = NULL;
+
+    (void)state;
+    muster_stop(recipe);
+    assert_int_equal(muster_fit(recipe, data, &model, NULL), MUSTER_STOPPED);
+    muster_free(model);
+    runs_wholly(recipe, data);
+    muster_listen(recipe, stop_at_the_end, NULL, recipe);
+    runs_wholly(recipe, data); /* The stop is too late. */
+    muster_listen(recipe, NULL, NULL, NULL);
+    runs_wholly(recipe, data);
+    muster_stop(recipe);
+    assert_int_equal(muster_fit(recipe, NULL, &model, NULL), MUSTER_BAD_OPTION);
+    runs_wholly(recipe, data);
+    muster_stop(recipe);
+    assert_int_equal(muster_cross_validate(recipe, data, 1, &score, NULL),
+                     MUSTER_BAD_OPTION);
+    runs_wholly(recipe, data);
+    muster_stop(recipe);
+    assert_int_equal(muster_train(recipe, &none, &model, NULL),
+                     MUSTER_BAD_OPTION);
+    runs_wholly(recipe, data);
+    muster_recipe_free(recipe);
+    muster_data_free(data);
+}
+
 /* SIGSTOP to all workers that this thread has forked. */
 static uint32_t freeze_workers(void)
 {
@@ -971,6 +1021,7 @@ int main(void)
         cmocka_unit_test_setup(test_refused_weights, fill),
         cmocka_unit_test_setup(test_evaluations, fill),
         cmocka_unit_test_setup(test_listener, fill),
+        cmocka_unit_test_setup(test_a_stop_is_for_one_training, fill),
         cmocka_unit_test_setup(test_workers_that_are_all_stopped, fill),
         cmocka_unit_test(test_which_recipes_fork),
         cmocka_unit_test_setup(test_refusals, fill),
