@@ -111,21 +111,6 @@ static enum muster_status status_of(enum err err)
     return MUSTER_FAILED;
 }
 
-#define SHOWN_SIZE 5u /* "\\x1b" */
-
-/* Names and cells of files are shown; what they would do to a terminal is not
- * done. */
-static size_t copy_letter(char letter, char *out)
-{
-    const unsigned char code = (unsigned char)letter;
-
-    if (code >= ' ' && code != 0x7f) {
-        *out = letter;
-        return 1;
-    }
-    return (size_t)snprintf(out, SHOWN_SIZE, "\\x%02x", (unsigned)code);
-}
-
 /* The dashes of a flag that begins there, --l2 or -n; 0: none does. */
 static size_t dashes_at(const char *text, size_t i)
 {
@@ -149,15 +134,14 @@ static void copy_keys(const char *text, char *why)
     bool quoted = false, command = false;
     size_t used = 0;
 
-    for (size_t i = 0; text[i] != '\0' && used + SHOWN_SIZE <= MUSTER_WHY_SIZE;
-         i++) {
+    for (size_t i = 0; text[i] != '\0' && used + 1 < MUSTER_WHY_SIZE; i++) {
         if (text[i] == '`') {
             quoted = !quoted;
             command = quoted && text[i + 1] != '-';
         }
         if (!command)
             i += dashes_at(text, i);
-        used += copy_letter(text[i], why + used);
+        why[used++] = text[i];
     }
     why[used] = '\0';
 }

@@ -71,6 +71,32 @@ void plain_text(char *text)
     }
 }
 
+void plain_controls(char *text, size_t size)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (char *at = text; *at != '\0'; at++) {
+        const unsigned char code = (unsigned char)*at;
+        const size_t room = size - (size_t)(at - text);
+        size_t rest;
+
+        if (code >= ' ' && code != 0x7f)
+            continue;
+        if (room < sizeof "\\x1b") {
+            *at = '\0';
+            return;
+        }
+        rest = strnlen(at + 1, room - sizeof "\\x1b");
+        memmove(at + 4, at + 1, rest);
+        at[4 + rest] = '\0';
+        at[0] = '\\';
+        at[1] = 'x';
+        at[2] = digits[code >> 4];
+        at[3] = digits[code & 15];
+        at += 3;
+    }
+}
+
 size_t plain_copy(char *out, size_t room, const char *text, size_t size)
 {
     size_t at = 0;

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "base/plain.h"
 #include "learn/coded_data.h"
 #include "learn/load.h"
 #include "learn/numbers.h"
@@ -34,6 +35,7 @@ void setup_note(const struct setup *setup, const char *format, ...)
     va_start(list, format);
     (void)vsnprintf(text, sizeof text, format, list);
     va_end(list);
+    plain_controls(text, sizeof text);
     setup->terms.note(setup->terms.context, text);
 }
 

@@ -7,5 +7,6 @@ name=$(printf '\033[31mred')
 "$MUSTER" status "$name" 2>&1
 "$MUSTER" "$name" 2>&1
 "$MUSTER" train "$name" 2>&1
+"$MUSTER" train "$(printf 'two\nlines')" 2>&1
 "$MUSTER" join 127.0.0.1:1 --token-file t --name "$(printf 'a\377')" \
     --format json 2>&1

@@ -23,6 +23,7 @@ int say_error(const struct cli *cli, int status, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
+    plain_controls(sentence, sizeof sentence);
     plain_text(sentence);
     if (cli->json)
         say_error_json(sentence);
@@ -54,6 +55,7 @@ void say_note(const struct cli *cli, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
+    plain_controls(sentence, sizeof sentence);
     plain_text(sentence);
     (void)fprintf(stderr, "%s\n", sentence);
 }

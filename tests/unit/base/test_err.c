@@ -59,12 +59,37 @@ static void test_long_sentences_are_cut(void **state)
     assert_true(strlen(why.text) < WHY_SIZE);
 }
 
+/* Names are the world's: what is in them is shown, not done. */
+static void test_control_characters_are_shown(void **state)
+{
+    struct why why = {0};
+    char text[WHY_SIZE];
+
+    (void)state;
+    (void)why_set(&why, ERR_IO, "%s: not there", "no\nsuch\x1b[31mfile\x7f");
+    assert_string_equal(why.text, "no\\x0asuch\\x1b[31mfile\\x7f: not there");
+    (void)why_in(&why, ERR_IO, "a\tb");
+    assert_memory_equal(why.text, "a\\x09b: no\\x0asuch", 17);
+    for (size_t length = WHY_SIZE - 8; length < WHY_SIZE; length++) {
+        memset(text, 'x', length);
+        text[length] = '\0';
+        text[length - 1] = '\n';
+        (void)why_set(&why, ERR_IO, "%s", text);
+        assert_true(strlen(why.text) < WHY_SIZE);
+        assert_null(strchr(why.text, '\n'));
+        memset(text, '\n', length);
+        (void)why_set(&why, ERR_IO, "%s", text);
+        assert_int_equal(strlen(why.text), WHY_SIZE / 4 * 4 - 4);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_code_has_a_text),
         cmocka_unit_test(test_sentence_grows_outwards),
         cmocka_unit_test(test_long_sentences_are_cut),
+        cmocka_unit_test(test_control_characters_are_shown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
