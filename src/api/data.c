@@ -26,7 +26,7 @@ enum err type_cell(enum muster_type type, enum cell *cell, struct why *why)
     return ERR_OK;
 }
 
-/* The handle of `made`, or its end; every function below ends with it. */
+/* The handle of `made`, or its end. */
 static enum muster_status give(enum err err, struct muster_data *made,
                                struct muster_data **data,
                                const struct why *sentence, char *why)

@@ -1,17 +1,17 @@
 /*
  * axes.h - inside a code: one ops table for each axis.
  *
- * Only src/code/ includes this file; the rest of Muster sees code.h.  A new
- * placement is a line in place/placements.h; a new value on another axis is one
- * enumerator in code.h and one line in the array of its axis.  No other axis
- * and no preset has to know.
+ * Only src/code/ includes this file; the rest of Muster sees code.h.  How
+ * a new placement is added docs/codes.md says; a new value on another axis is
+ * one enumerator in code.h and one line in the array of its axis.  No other
+ * axis and no preset has to know.
  *
  *   file                    axis        says
  *   placement_*.c           placement   which slots hold which parts, and with
  *                                       which coefficients they answer
  *   schedule.c              schedule    how held parts are cut into pieces,
  *                                       and which of them a slot starts with
- *   stop.c                  stop        when a step may end
+ *   stop.c                  stop        when a round may end
  *   estimate.c              estimate    what the merged sum is multiplied by
  *   preset.c                            the names of points in this space
  *   table.c decode.c least.c certify.c  what the placements share

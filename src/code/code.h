@@ -1,5 +1,5 @@
 /*
- * code.h - who holds and computes what, when a step may end, and how to undo.
+ * code.h - who holds and computes what, when a round may end, how to undo.
  *
  * A code is a choice on independent axes; the names people know are presets
  * (code/preset.h).  A built code serves n slots and K chunks:

@@ -1,5 +1,5 @@
 /*
- * stop.c - the stop axis: when a step may end.
+ * stop.c - the stop axis: when a round may end.
  *
  *   all        every slot with work has delivered its initial work
  *   cover      every piece is in, whoever sent it

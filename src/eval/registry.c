@@ -1,5 +1,6 @@
 /*
- * registry.c - every evaluator there is.  A new one is a file and a row here.
+ * registry.c - every evaluator there is.  ARCHITECTURE.md, "To add
+ * something", says what a new one needs besides its row.
  */
 #include "eval/registry.h"
 

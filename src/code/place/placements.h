@@ -2,7 +2,7 @@
  * placements.h - the placements there are: X(ENUMERATOR, name), where a file
  * beside this one fills `placement_name` (code/axes.h).
  *
- * A new one is a line at the end here, its file, and a row in preset.c.
+ * A new one comes at the end; docs/codes.md says what else it needs.
  */
 #ifndef CODE_PLACE_PLACEMENTS_H
 #define CODE_PLACE_PLACEMENTS_H

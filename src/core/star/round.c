@@ -1,5 +1,5 @@
 /*
- * round.c - the step at hand: when it opens and when it may end.
+ * round.c - the round at hand: when it opens and when it may end.
  *
  * The code's pieces are a partition of all chunks; which slot begins with
  * which is the code's choice.  A piece is `in` once its first answer is

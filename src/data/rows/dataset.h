@@ -11,8 +11,9 @@
  *
  * Dense rows are padded with zeros to 8 columns; sparse ones are columns, and
  * values unless all are 1 (see storage.h).  Labels are fp64.  A worker may hold
- * only some chunks (`present`), but has room for all; the coordinator holds
- * all.
+ * only some chunks (`present`), but has room for all.  The coordinator holds
+ * all, or, of rows that stay with their owners, none: such a data set is
+ * hollow, a shape without x and y.
  */
 #ifndef DATA_DATASET_H
 #define DATA_DATASET_H
@@ -55,7 +56,8 @@ struct dataset {
     uint32_t classes;   /* Distinct labels seen, 0 = more than CLASSES_MAX. */
     uint64_t entries;   /* Sparse: room in column and value. */
     uint64_t rounded;   /* Values read that fp32 does not hold, and ... */
-    double rounding;    /* ... the largest relative error of their rounding. */
+    double rounding;    /* ... the largest relative error of their rounding,
+                           or 2^-24, which none exceeds. */
     /* Not the caller's business. */
     struct digest digest; /* Of a cached data set: known without reading it. */
     bool digest_known;

@@ -11,8 +11,9 @@
  *                    above it by t / 2 at most and never below
  *
  * A new one is a line here, a function in loss.c (the definition, in scalars)
- * and one in loss.inc (the same on vectors): kernels, sgd, golden vectors and
- * tests go through the list.
+ * and one in loss.inc (the same on vectors): kernels, sgd and tests go through
+ * the list, golden vectors too, whose digest changes with it (ARCHITECTURE.md,
+ * "To add something").
  */
 #ifndef MATH_LOSS_H
 #define MATH_LOSS_H
