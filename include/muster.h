@@ -296,7 +296,7 @@ struct muster_info {
     double seconds;
     int32_t converged; /* 1: the rule to stop was met, or no further step can
                           improve the model; 0 also if it could not go on. */
-    int32_t signal;    /* That stopped it; 0 = none. */
+    int32_t signal;    /* That stopped it, or came too late; 0 = none. */
     const char *hash;  /* SHA-256 of the weights: equal on every machine. */
     const char *ended; /* How it ended, in words. */
 };

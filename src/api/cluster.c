@@ -154,7 +154,7 @@ static enum err report(struct train_result *result, struct muster_model *model)
     model->evaluations = result->evaluations;
     model->objective = result->outcome.objective;
     model->converged = result->outcome.end == OPTIM_CONVERGED;
-    model->signal = result->signal;
+    model->signal = result->signal != 0 ? result->signal : result->late;
     return result->finished ? ERR_OK : ERR_CANCELLED;
 }
 
@@ -187,6 +187,7 @@ enum err train_cluster(const struct wish *wish,
         signals_keep();
         err = train_run(&c.run, &result, why);
         signals_restore();
+        signals_give_back(result.late);
     }
     witness_free(c.witness);
     if (err == ERR_OK)

@@ -149,7 +149,7 @@ static void describe(const struct fitting *f, const struct train_result *result,
     model->gradient_norm = result->outcome.gradient_norm * f->setup.scale;
     model->seconds = result->elapsed_s;
     model->converged = result->outcome.end == OPTIM_CONVERGED;
-    model->signal = result->signal;
+    model->signal = result->signal != 0 ? result->signal : result->late;
     (void)digest_text(&result->hash, model->hash);
     (void)snprintf(model->ended, sizeof model->ended, "%s",
                    how_it_ended(result));
@@ -198,6 +198,7 @@ static enum err run(struct fitting *f, struct fit *fit,
     signals_keep();
     err = fit_run(fit, result, why);
     signals_restore();
+    signals_give_back(result->late);
     witness_free(f->witness);
     return err;
 }

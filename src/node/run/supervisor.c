@@ -358,13 +358,20 @@ static time_us next_time(const struct supervisor *s)
     return time_sooner(next, s->max_time_at);
 }
 
+static bool heard(struct supervisor *s, int number)
+{
+    if (number != 0)
+        s->came = number;
+    return number != 0;
+}
+
 static void serve(struct supervisor *s)
 {
     while (!s->over) {
         const struct wake wake =
             waiter_wait(&s->waiter, s->trace_fd, next_time(s));
 
-        if (wake.signal != 0)
+        if (heard(s, wake.signal))
             on_signal(s, wake.signal);
         if (wake.readable)
             (void)read_traces(s);
@@ -379,7 +386,7 @@ static void wait_for_workers(struct supervisor *s, time_us until)
 {
     crew_reap(&s->crew);
     while (crew_workers_alive(&s->crew) > 0 && clock_now_us() < until) {
-        if (waiter_wait(&s->waiter, -1, until).signal != 0)
+        if (heard(s, waiter_wait(&s->waiter, -1, until).signal))
             return;
         crew_reap(&s->crew);
     }
@@ -494,6 +501,6 @@ enum err supervisor_run(struct supervisor *supervisor, struct why *why)
     trace_reader_close(&s->traces);
     wait_close(&s->trace_fd);
     wait_close(&s->pass_fd);
-    waiter_close(&s->waiter);
+    (void)heard(s, waiter_close(&s->waiter));
     return err;
 }

@@ -55,6 +55,7 @@ struct supervisor {
     bool stopping;
     bool told; /* The coordinator was, by `muster stop`, and ends by itself. */
     int signal;
+    int came; /* The last signal that this process was sent; 0 = none. */
     time_us stop_until;
     time_us max_time_at;
     bool timed_out;      /* That is why it stops. */

@@ -818,6 +818,8 @@ static enum err run_claimed(const struct train_options *options,
         *result = made;
     else
         train_result_close(&made);
+    if (err != ERR_OK || result->finished)
+        result->late = train->supervisor.came;
     train_close(train);
     mem_free(train);
     return err;

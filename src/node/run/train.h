@@ -122,6 +122,7 @@ struct train_result {
     bool finished;  /* false: stopped or preempted, state saved ... */
     uint32_t saved; /* ... as of this step: earlier if the disk failed. */
     int signal;     /* The signal that ended it, 0 = none. */
+    int late;       /* One that came and did not end it; after an error, too. */
     bool timed_out; /* max_time_us ended it, nobody else. */
     struct digest hash;
     uint32_t steps;

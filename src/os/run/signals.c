@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+#include <unistd.h>
 
 #include "os/run/streams.h"
 
@@ -54,6 +55,15 @@ void signals_restore(void)
             (void)sigaction(touched[i], &kept[i], NULL);
     }
     pthread_mutex_unlock(&mutex);
+}
+
+void signals_give_back(int number)
+{
+    struct sigaction action;
+
+    if (number != 0 && sigaction(number, NULL, &action) == 0 &&
+        action.sa_handler != SIG_DFL)
+        (void)kill(getpid(), number);
 }
 
 void signals_own(void)

@@ -15,6 +15,9 @@ bool signals_ignored(int number);
  * the last to restore them restores them. */
 void signals_keep(void);
 void signals_restore(void);
+/* To the host's own handler, after signals_restore: a signal that we took and
+ * that has changed nothing; 0 = none. */
+void signals_give_back(int number);
 /* For a program of our own: whoever started it may have held signals back, and
  * a file that grows beyond `ulimit -f` is a write that fails, not an end. */
 void signals_own(void);

@@ -87,12 +87,12 @@ enum err waiter_open(struct waiter *waiter, struct why *why)
     return ERR_OK;
 }
 
-void waiter_close(struct waiter *waiter)
+int waiter_close(struct waiter *waiter)
 {
     struct sigaction before[TAKEN];
 
     if (waiter->fd < 0)
-        return;
+        return 0;
     memcpy(before, waiter->kept, sizeof before);
     for (size_t i = 0; i < TAKEN; i++) {
         (void)sigaction(taken[i], &before[i], NULL);
@@ -108,6 +108,7 @@ void waiter_close(struct waiter *waiter)
         (void)sched_yield();
     (void)close(waiter->fd);
     waiter->fd = -1;
+    return atomic_exchange(&came, 0);
 }
 
 static int wait_ms(time_us until, time_us most)

@@ -29,7 +29,8 @@ struct wake {
 };
 
 MUST_CHECK enum err waiter_open(struct waiter *waiter, struct why *why);
-void waiter_close(struct waiter *waiter);
+/* A signal that came and that waiter_wait has not told of; 0 = none. */
+int waiter_close(struct waiter *waiter);
 /* Until one of them or `until`, but not much longer than a child may wait to be
  * looked at; fd -1 = no pipe. */
 struct wake waiter_wait(struct waiter *waiter, int fd, time_us until);

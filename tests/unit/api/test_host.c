@@ -429,6 +429,53 @@ static void assert_stops(int number, bool to_thread)
     assert_true(after.sa_handler == SIG_DFL);
 }
 
+static volatile sig_atomic_t heard;
+
+static void hear(int number)
+{
+    heard = number;
+}
+
+/* All steps are made already when it is sent. */
+static int send_at_last(void *context, const struct muster_progress *progress)
+{
+    const struct sender *const sender = context;
+
+    if (progress->step == STOP_STEP)
+        (void)kill(getpid(), sender->number);
+    return 0;
+}
+
+static void assert_heard(int number)
+{
+    const struct sigaction own = {.sa_handler = hear};
+    struct sender sender = {.number = number};
+    struct job options = asked(2);
+    struct muster_model *model = NULL;
+    struct sigaction before;
+
+    options.watch = send_at_last;
+    options.context = &sender;
+    options.steps = STOP_STEP;
+    heard = 0;
+    assert_int_equal(sigaction(number, &own, &before), 0);
+    assert_int_equal(job_train(&options, &model, NULL), MUSTER_OK);
+    assert_int_equal(sigaction(number, &before, NULL), 0);
+    assert_int_equal(heard, number);
+    assert_int_equal(about(model).steps, STOP_STEP);
+    assert_int_equal(about(model).signal, number);
+    muster_free(model);
+}
+
+/* It came too late to stop anything; the host's handler is told. */
+static void test_late_signals_are_the_host_s(void **state)
+{
+    (void)state;
+    assert_heard(SIGTERM);
+    assert_heard(SIGINT);
+    assert_heard(SIGHUP);
+}
+
 static void test_signals_stop_it_whoever_gets_them(void **state)
 {
     (void)state;
@@ -494,6 +541,7 @@ int main(void)
         cmocka_unit_test(test_a_result_that_cannot_be_written_is_a_failure),
         cmocka_unit_test(test_a_killed_host_leaves_no_folder),
         cmocka_unit_test(test_signals_stop_it_whoever_gets_them),
+        cmocka_unit_test(test_late_signals_are_the_host_s),
         cmocka_unit_test(test_second_at_once_is_refused),
     };
 
