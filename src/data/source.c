@@ -86,6 +86,11 @@ static enum err find_format(const struct source_options *options,
     if (err == ERR_OK)
         err = unpacker_fill(in, first, sizeof first, &got, why);
     unpacker_close(in);
+    if (err == ERR_OK && sniff_foreign(first, got) != NULL)
+        return why_set(why, ERR_FORMAT,
+                       "%s, which is not read; LIBSVM, CSV, IDX, npy and npz "
+                       "are: plain, gzip or zstd",
+                       sniff_foreign(first, got));
     if (err == ERR_OK && npy_is_magic(first, got))
         *format = FORMAT_NPY;
     else if (err == ERR_OK && zip_is_magic(first, got))

@@ -148,8 +148,11 @@ enum err setup_model(const struct setup *setup, const struct recipe *recipe,
     if (!row->regression && classes != 2)
         return why_set(why, ERR_SHAPE,
                        "%.200s: --model %s needs two distinct labels; there "
-                       "are more, which --model softmax takes",
-                       spec, name);
+                       "are more, which --model %s",
+                       spec, name,
+                       find_any_number(&setup->data) != NULL
+                           ? "linear fits (least squares)"
+                           : "softmax takes");
     return ERR_OK;
 }
 

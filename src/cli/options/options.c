@@ -138,8 +138,12 @@ static enum err unknown(const struct options *options, const char *typed,
 
     if (strcmp(typed, "C") == 0 && option_takes(options, OPT_GRID))
         return why_set(why, ERR_UNKNOWN,
-                       "no option -C; -c sets the cost, and --grid "
-                       "c=0.1,1,10 finds a good one");
+                       "no option -C; --grid l2=0.001,0.01,0.1 finds a good "
+                       "penalty; -c and --grid c=0.1,1,10 are LIBLINEAR's "
+                       "cost, without an intercept unless -B 1 is given");
+    if (strcmp(typed, "version") == 0)
+        return why_set(why, ERR_UNKNOWN,
+                       "no option --version here; `muster --version` tells");
 
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (option_takes(options, foreign[i].id) &&

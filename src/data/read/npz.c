@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ending.h"
 #include "base/mem.h"
 #include "data/read/npy.h"
 #include "data/read/table_source.h"
@@ -413,10 +414,25 @@ static enum err read_sparse(const struct source_options *options,
     return err;
 }
 
+static bool has_array(const struct zip *zip)
+{
+    for (uint32_t i = 0; i < zip->count; i++) {
+        const char *const name = zip->member[i].name;
+
+        if (ending_is(name, strlen(name), ".npy"))
+            return true;
+    }
+    return false;
+}
+
 static enum err read_zip(const struct source_options *options,
                          const struct zip *zip, struct stage *stage,
                          struct why *why)
 {
+    if (!has_array(zip))
+        return why_set(why, ERR_FORMAT,
+                       "a zip archive without arrays of numpy's (.npy); unzip "
+                       "it, and name the file in it");
     return zip_find(zip, "format.npy") != NULL &&
                    zip_find(zip, "indptr.npy") != NULL
                ? read_sparse(options, zip, stage, why)

@@ -35,12 +35,11 @@ void table_note_unknown(const struct source_options *options,
         col++;
     source_note(options,
                 "%s: %llu field%s with a category that the training table "
-                "does not have, the first '%s' in column %u%s%s%s; such "
+                "does not have, the first '%s' in %s; such "
                 "fields count as no category%s",
                 source_shown(options), (unsigned long long)unknown->fields,
                 unknown->fields == 1 ? "" : "s", quote_text(unknown->text).text,
-                col + 1, csv->header ? " (" : "",
-                quote_text(csv_name(csv, col)).text, csv->header ? ")" : "",
+                csv_shown(csv, col).text,
                 is_foreign(unknown->text)
                     ? "; that is not UTF-8: if the training table was, "
                       "convert this one (iconv -f latin1 -t UTF-8)"
@@ -82,12 +81,11 @@ void table_note_columns(const struct source_options *options,
     if (columns->strangers > 0)
         source_note(options,
                     "%s: %u column%s that the model was not trained on %s left "
-                    "alone, the first is column %u (%s)",
+                    "alone, the first is %s",
                     source_shown(options), columns->strangers,
                     columns->strangers == 1 ? "" : "s",
                     columns->strangers == 1 ? "is" : "are",
-                    columns->stranger + 1,
-                    quote_text(csv_name(csv, columns->stranger)).text);
+                    csv_shown(csv, columns->stranger).text);
     if (csv->wanted.known != NULL)
         return;
     if (csv->first.run && options->header == HEADER_AUTO)
@@ -222,10 +220,9 @@ enum err table_refuse_names(const struct frame *frame, struct why *why)
     if (!holds_names(&frame->classes, frame->rows))
         return ERR_OK;
     return why_set(why, ERR_SHAPE,
-                   "the labels, column %u (%s), are %u different words in %u "
+                   "the labels, %s, are %u different words in %u "
                    "rows, so names or ids rather than classes; --label COLUMN "
                    "says where the labels are",
-                   csv->columns.label + 1,
-                   quote_text(csv_name(csv, csv->columns.label)).text,
+                   csv_shown(csv, csv->columns.label).text,
                    frame->classes.categories, frame->rows);
 }

@@ -94,9 +94,17 @@ static uint32_t join_names(const struct named *ours, uint32_t features,
     return missing;
 }
 
-static enum err say_missing(const struct schema *known, uint32_t feature,
+static enum err say_missing(const struct csv *csv,
+                            const struct columns *columns,
+                            const struct schema *known, uint32_t feature,
                             struct why *why)
 {
+    if (columns->label < csv->cols &&
+        strcmp(csv_name(csv, columns->label), known->name[feature]) == 0)
+        return why_set(why, ERR_SHAPE,
+                       "--label: column '%s' is a feature of the model, no "
+                       "label",
+                       quote_text(known->name[feature]).text);
     return why_set(why, ERR_SHAPE,
                    "no column '%s', which the model was trained on (%u "
                    "features); columns are matched by their names",
@@ -118,8 +126,9 @@ static enum err match_names(const struct csv *csv, const struct schema *known,
     mem_free(theirs);
     if (!good)
         return say_nomem(why);
-    return missing < known->features ? say_missing(known, missing, why)
-                                     : ERR_OK;
+    return missing < known->features
+               ? say_missing(csv, columns, known, missing, why)
+               : ERR_OK;
 }
 
 /* The label of the training table, if this one has it too; refuse_twins sees to

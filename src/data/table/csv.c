@@ -35,6 +35,17 @@ const char *csv_name(const struct csv *csv, uint32_t col)
     return name;
 }
 
+struct csv_shown csv_shown(const struct csv *csv, uint32_t col)
+{
+    const struct quote name = quote_text(csv_name(csv, col));
+    const bool named = name.text[0] != '\0';
+    struct csv_shown made;
+
+    (void)snprintf(made.text, sizeof made.text, "column %u%s%s%s", col + 1,
+                   named ? " (" : "", name.text, named ? ")" : "");
+    return made;
+}
+
 bool csv_place(const struct csv *csv, struct span wanted, uint32_t *col)
 {
     double number = 0;
@@ -56,7 +67,7 @@ static const char *nearest_column(const struct csv *csv, const char *typed)
     for (uint32_t i = 0; i < csv->cols; i++, name += strlen(name) + 1) {
         const size_t far = nearest_distance(typed, name);
 
-        if (far <= limit && (best == NULL || far < limit)) {
+        if (name[0] != '\0' && far <= limit && (best == NULL || far < limit)) {
             best = name;
             limit = far;
         }
@@ -80,6 +91,16 @@ static uint32_t find_cut(const struct csv *csv, struct span wanted)
     return col;
 }
 
+/* How to name a column in a list of names. */
+static struct quote way_to_name(const char *name, uint32_t col)
+{
+    struct quote made = quote_text(name);
+
+    if (name[0] == '\0')
+        (void)snprintf(made.text, sizeof made.text, ":%u (no name)", col + 1);
+    return made;
+}
+
 /* "a, b, c", or "a, ... c" of many or long ones. */
 static void list_names(const struct csv *csv, char *list, size_t room)
 {
@@ -87,14 +108,14 @@ static void list_names(const struct csv *csv, char *list, size_t room)
     size_t used = 0;
 
     for (uint32_t i = 0; i < csv->cols; i++, name += strlen(name) + 1) {
-        const struct quote shown = quote_text(name);
+        const struct quote shown = way_to_name(name, i);
         const char *const mark = strpbrk(name, ", ") != NULL ? "\"" : "";
 
         if (csv->cols > COLUMNS_LISTED ||
             used + strlen(shown.text) + 5 > room) {
-            (void)snprintf(list, room, "%s, ... %s",
-                           quote_text(csv->names).text,
-                           quote_text(csv_name(csv, csv->cols - 1)).text);
+            (void)snprintf(
+                list, room, "%s, ... %s", way_to_name(csv->names, 0).text,
+                way_to_name(csv_name(csv, csv->cols - 1), csv->cols - 1).text);
             return;
         }
         used += (size_t)snprintf(list + used, room - used, "%s%s%s%s",
@@ -258,6 +279,16 @@ static enum err refuse_form(struct span line, struct why *why)
                : ERR_OK;
 }
 
+static bool has_comma(const struct csv *csv)
+{
+    const char *name = csv->names;
+
+    for (uint32_t i = 0; i < csv->cols; i++, name += strlen(name) + 1)
+        if (strchr(name, ',') != NULL)
+            return true;
+    return false;
+}
+
 const char *csv_doubt(const struct csv *csv)
 {
     const char *const first = csv->names;
@@ -268,6 +299,10 @@ const char *csv_doubt(const struct csv *csv)
         return "; line 1 begins with '#': if it is a comment, leave it out";
     if (csv->cols == 1 && strchr(first, ' ') != NULL)
         return "; if blanks stand between fields, add --separator ' '";
+    if (csv->cols == 1 && strpbrk(first, ",;\t|") != NULL)
+        return "; another --separator, or none, may fit";
+    if (csv->header && csv->separator != ',' && has_comma(csv))
+        return "; if commas stand between fields, add --separator ,";
     return "";
 }
 
@@ -306,12 +341,7 @@ enum err csv_begin(struct csv *csv, const char *line, size_t size,
 static enum err in_column(const struct csv *csv, uint32_t col, enum err err,
                           struct why *why)
 {
-    const char *name = csv_name(csv, col);
-    const struct span span = {name, strlen(name)};
-
-    return csv->header
-               ? why_in(why, err, "column %u (%s)", col + 1, quote(span).text)
-               : why_in(why, err, "column %u", col + 1);
+    return why_in(why, err, "%s", csv_shown(csv, col).text);
 }
 
 static enum err store(const struct csv *csv, uint32_t col, double value,

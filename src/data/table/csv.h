@@ -65,6 +65,11 @@ const char *csv_doubt(const struct csv *csv);
 /* The name of a column, or "" if there are none. */
 const char *csv_name(const struct csv *csv, uint32_t col);
 /* Is it a number from 1 to that of the columns? */
+/* "column 3 (age)"; "column 3" if it has no name. */
+struct csv_shown {
+    char text[sizeof(struct quote) + 32];
+};
+struct csv_shown csv_shown(const struct csv *csv, uint32_t col);
 bool csv_place(const struct csv *csv, struct span wanted, uint32_t *col);
 /* The column of that name, or number counted from 1; `:1` is the first even
  * where another is called 1.  ERR_UNKNOWN with a

@@ -229,8 +229,8 @@ enum err csv_number(struct span field, bool label, double *value,
     if (disguise != NULL)
         return say_disguise(field, disguise, label, why);
     return why_set(why, ERR_FORMAT,
-                   "'%s' is not a number; if the column holds words, name it "
-                   "in --categorical",
+                   "'%s' is not a number; if the column holds words, add "
+                   "--categorical auto,COLUMN",
                    quote(field).text);
 }
 

@@ -350,11 +350,8 @@ static enum err read_fields(struct frame_reader *reader, struct span line,
             err = put_field(reader, col, field, why);
         if (err == ERR_FORMAT && col < frame->csv.cols)
             err = say_header(&frame->csv, col, field, err, why);
-        if (err != ERR_OK && frame->csv.header)
-            return why_in(why, err, "column %u (%s)", col + 1,
-                          quote_text(csv_name(&frame->csv, col)).text);
         if (err != ERR_OK)
-            return why_in(why, err, "column %u", col + 1);
+            return why_in(why, err, "%s", csv_shown(&frame->csv, col).text);
     }
     if (col != frame->csv.cols)
         return why_set(why, ERR_FORMAT, "%u columns, expected %u", col,
@@ -440,8 +437,9 @@ static enum err read_rows(struct frame_reader *reader,
     }
     if (reader->frame->rows == 0)
         return why_set(why, ERR_FORMAT,
-                       "no rows; expected lines with commas or tabs between "
-                       "fields");
+                       begun ? "no rows, the first line is the header alone"
+                             : "no rows; expected lines with commas or tabs "
+                               "between fields");
     return ERR_OK;
 }
 

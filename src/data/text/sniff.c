@@ -46,6 +46,40 @@ static bool has_pair(struct span line)
     return false;
 }
 
+/* Of a text that is none of ours as it begins with a brace or a bracket. */
+static bool is_json(struct span line)
+{
+    return line.size > 0 && (*line.at == '{' || *line.at == '[');
+}
+
+const char *sniff_foreign(const char *text, size_t size)
+{
+    static const struct {
+        const char *first, *what;
+    } kinds[] = {
+        {"BZh", "a bzip2 file"},
+        {"\xfd"
+         "7zXZ",
+         "an xz file"},
+        {"PAR1", "a Parquet file"},
+        {"ARROW1", "an Arrow file"},
+        {"\x89HDF", "an HDF5 file"},
+        {"SQLite format 3", "a database"},
+        {"\x80\x02", "a pickle"},
+        {"\x80\x03", "a pickle"},
+        {"\x80\x04", "a pickle"},
+        {"\x80\x05", "a pickle"},
+    };
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const size_t known = strlen(kinds[i].first);
+
+        if (size >= known && memcmp(text, kinds[i].first, known) == 0)
+            return kinds[i].what;
+    }
+    return is_json(first_line((struct span){text, size})) ? "JSON" : NULL;
+}
+
 bool sniff_is_table(const char *text, size_t size)
 {
     static const char separators[] = {',', ';', '\t', '|'};

@@ -11,6 +11,8 @@
 #include <stddef.h>
 
 /* The beginning of a text, at least a good part of its first line. */
+/* "a bzip2 file" and the like, which no reader is for; NULL: none of those. */
+const char *sniff_foreign(const char *text, size_t size);
 bool sniff_is_table(const char *text, size_t size);
 
 #endif /* DATA_SNIFF_H */

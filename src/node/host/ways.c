@@ -44,14 +44,14 @@ static enum err parse_one(const char *text, size_t size,
     enum err err;
 
     if (size >= sizeof one)
-        return why_set(why, ERR_FORMAT, "%.80s...: the address is too long",
+        return why_set(why, ERR_SHAPE, "%.80s...: the address is too long",
                        text);
     memcpy(one, text, size);
     one[size] = '\0';
     err = net_parse(one, address, why);
     if (err == ERR_OK && address->port == 0)
-        err = why_set(why, ERR_FORMAT, "%.200s: which port? write HOST:PORT",
-                      one);
+        err =
+            why_set(why, ERR_SHAPE, "%.200s: which port? write HOST:PORT", one);
     return err;
 }
 

@@ -89,7 +89,7 @@ static void test_bad_tables(void **state)
                    "line 2: 4 columns, expected 3");
     assert_refused("a,b\n1,2\n3,x\n", NULL, ERR_FORMAT,
                    "line 3: column 2 (b): 'x' is not a number; if the column "
-                   "holds words, name it in --categorical");
+                   "holds words, add --categorical auto,COLUMN");
     assert_refused("1,2\n3,nan\n", NULL, ERR_FORMAT,
                    "line 2: column 2: 'nan' is a missing value; --missing "
                    "mean, median, zero or indicator fills such fields in, "

@@ -194,8 +194,8 @@ static void test_sentences(void **state)
     } cases[] = {
         {"a,b\nx,1\ny\n", "line 3: 1 columns, expected 2"},
         {"a,b\nx,z\n", "line 2: column 2 (b): 'z' is not a number; if the "
-                       "column holds words, name it in --categorical"},
-        {"a,b\n", "no rows; expected lines with commas or tabs between fields"},
+                       "column holds words, add --categorical auto,COLUMN"},
+        {"a,b\n", "no rows, the first line is the header alone"},
         {"y\n1\n", "line 1: no column is left to be a feature"},
     };
 
