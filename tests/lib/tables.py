@@ -66,7 +66,7 @@ def swapped():
     table.drop(columns="survived").to_csv("u.csv", index=False)
     assert predictions("u.csv", "m") == first
     _, err = muster("predict", "u.csv", "m", "--label", "fare", rc=2)
-    assert "no column 'fare'" in err, err
+    assert "column 'fare' is a feature of the model" in err, err
 
 
 def index():

@@ -319,7 +319,7 @@ static void test_ways(void **state)
 
     (void)state;
     assert_int_equal(ways_open("127.0.0.1", NULL, false, &ways, &why),
-                     ERR_FORMAT); /* No port. */
+                     ERR_SHAPE); /* No port. */
     assert_int_equal(ways_open("127.0.0.1:1", NULL, false, &ways, &why),
                      ERR_SHAPE);
     assert_non_null(strstr(why.text, "needs a key"));
