@@ -153,22 +153,37 @@ def try_call(function, *arguments):
 
 def call(function, *arguments):
     status, why = try_call(function, *arguments)
+    del arguments  # The traceback would hold them, and Pointers with them.
     if status:
         raise error_of(status, why)
+
+
+class Pointer(C.c_void_p):
+    """Gives back what it points at with its last reference.  A call holds one to
+    each of its arguments, so nothing is freed while a thread is in C with it."""
+
+    free = None
+
+    def __del__(self):
+        if self.value:
+            self.free(self.value)
 
 
 class Handle:
     """Something of the library's that is given back once."""
 
     def __init__(self, free):
-        self.kept_pointer, self.free = C.c_void_p(), free
+        self.kept_pointer = Pointer()
+        self.kept_pointer.free = free
 
     @property
     def pointer(self):
-        """What C is given: never NULL because somebody has closed it."""
-        if self.kept_pointer is None:
+        """What C is given: never NULL because somebody has closed it.  Whoever
+        reads what C returns holds it as long."""
+        pointer = self.kept_pointer
+        if pointer is None:
             raise ValueError("it has been closed")
-        return self.kept_pointer
+        return pointer
 
     def __enter__(self):
         return self
@@ -177,11 +192,8 @@ class Handle:
         self.close()
 
     def close(self):
-        pointer, self.kept_pointer = self.kept_pointer, None
-        if pointer:
-            self.free(pointer)
-
-    __del__ = close
+        """Calls in progress in other threads end first, each by itself."""
+        self.kept_pointer = None
 
 
 def text_of(value):

@@ -34,7 +34,7 @@ class Group:
         def work():
             call(lib.muster_sum, self.handle.pointer, array, len(values), DOUBLE, deadline_s,
                  C.byref(info))
-        _run.beside(work, lambda: lib.muster_cancel(self.handle.pointer))
+        _run.beside(work, lambda: lib.muster_cancel(self.handle.kept_pointer))
         return list(array), info
 
     def leave(self):

@@ -52,20 +52,23 @@ class Model:
         self.__init__(handle, info)
 
     def close(self):
-        """Give its memory back; nothing can be asked of it any more."""
+        """Give its memory back, once calls in other threads have ended; nothing can
+        be asked of it any more."""
         self.handle.close()
 
     @property
     def weights(self):
         """outputs x (features and the constant, if there is one)."""
-        flat = np.ctypeslib.as_array(lib.muster_weights(self.handle.pointer), (self.dims,))
+        pointer = self.handle.pointer
+        flat = np.ctypeslib.as_array(lib.muster_weights(pointer), (self.dims,))
         return flat.reshape(self.outputs, -1).copy()
 
     @property
     def classes_(self):
         """What is told apart: numbers, or words; None if numbers are predicted."""
-        found = lib.muster_classes(self.handle.pointer)
-        words = [lib.muster_word(self.handle.pointer, k) for k in range(self.classes)]
+        pointer = self.handle.pointer
+        found = lib.muster_classes(pointer)
+        words = [lib.muster_word(pointer, k) for k in range(self.classes)]
         if not self.classes:
             return None
         if words[0] is not None:
@@ -75,8 +78,8 @@ class Model:
     @property
     def columns(self):
         """Names of the columns that rows have; None if they are not known."""
-        found = []
-        while (name := lib.muster_column(self.handle.pointer, len(found))) is not None:
+        pointer, found = self.handle.pointer, []
+        while (name := lib.muster_column(pointer, len(found))) is not None:
             found.append(name.decode())
         return found or None
 
@@ -156,7 +159,8 @@ def against_rest(models):
     if len(models) == 1:
         return models[0]
     handle = _library.Handle(lib.muster_free)
-    given = (C.c_void_p * len(models))(*[model.handle.pointer.value for model in models])
+    held = [model.handle.pointer for model in models]
+    given = (C.c_void_p * len(models))(*[pointer.value for pointer in held])
     call(lib.muster_one_against_rest, given, len(models), C.byref(handle.pointer))
     made = Model(handle)
     infos = [model.info for model in models]

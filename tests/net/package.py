@@ -405,6 +405,33 @@ print(refused(ValueError, muster.train, none, dims=2**32 + 1, chunks=1, rows=1),
       refused(ValueError, muster.cross_validate, X, Y, folds=2**32 + 5),
       refused(ValueError, muster.fit, np.empty((0, 3)), np.empty(0), n=2))
 """,
+    "a model, or a group, that is closed while a thread is in C with it": """
+def raised(kind, f, *args):
+    try:
+        f(*args)
+    except kind as error:
+        return error
+wide = np.zeros((4, 1 << 18))  # Weights of that size go back to the system when freed.
+wide[1::2] = 1
+model = muster.fit(wide, [0, 1, 0, 1])
+with open("rows.csv", "w") as out:
+    for row in wide.astype(int).astype(str):
+        out.write(",".join(row) + ",0\\n")
+os.mkfifo("pipe.csv")
+said = []
+thread = threading.Thread(target=lambda: said.append(model.scores("pipe.csv")[:, 0] > 0))
+thread.start()
+with open("pipe.csv", "wb") as out:  # Once the library has it open, too.
+    model.close()
+    out.write(open("rows.csv", "rb").read())
+thread.join()
+print(said[0].tolist() == [False, True, False, True], bool(raised(ValueError, model.scores, wide)))
+host = muster.Group()
+kept = raised(muster.Error, host.sum, [1.0], -1.0)  # Its traceback must not keep the group.
+host.leave()
+print(bool(kept), bool(raised(muster.Error, lambda: muster.Group(host.address, give_up_s=1))),
+      bool(raised(ValueError, host.sum, [1.0])))
+""",
     "whatever a function returns, nothing is printed": """
 import io, contextlib
 told = []
