@@ -214,7 +214,7 @@ class Apart:
 
     def __init__(self, job, file):
         ours, theirs = (apart_from_streams(end.detach()) for end in socket.socketpair())
-        self.link, files = socket.socket(fileno=ours), [theirs, file]
+        self.link, files, self.passed_on = socket.socket(fileno=ours), [theirs, file], None
         script = os.path.join(_library.HERE, "_helper.py")
         try:
             self.process = subprocess.Popen(
@@ -231,11 +231,15 @@ class Apart:
         if self.process.poll() is None:
             self.process.send_signal(number)
 
+    def pass_on(self, number, _):
+        self.passed_on = number
+        self.signal(number)
+
     def take_signals(self):
         """SIGTERM and SIGHUP are the training's, as in C; what they did."""
         if threading.current_thread() is not threading.main_thread():
             return {}
-        return {number: signal.signal(number, lambda n, _: self.signal(n))
+        return {number: signal.signal(number, self.pass_on)
                 for number in (signal.SIGTERM, signal.SIGHUP)
                 if signal.getsignal(number) == signal.SIG_DFL}
 
@@ -248,7 +252,16 @@ class Apart:
                     return box.end(arguments[0])
                 box.put((kind, arguments))
         except (EOFError, OSError):
-            return box.end(Outcome(_library.LOST, "the process that trained was killed"))
+            return box.end(self.lost())
+
+    def lost(self):
+        """The outcome if it ended without one.  The library has no handler yet, or
+        no more, while the interpreter starts and ends: a signal that was passed on
+        then ends the process, and did what it was sent for."""
+        if self.passed_on and self.process.wait() == -self.passed_on:
+            name = signal.Signals(self.passed_on).name
+            return Outcome(_library.STOPPED, f"{name} came while no step was under way")
+        return Outcome(_library.LOST, "the process that trained was killed")
 
     def serve(self, handlers):
         """Messages until the outcome.  What a handler raises, and Ctrl-C, ends

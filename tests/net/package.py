@@ -722,6 +722,35 @@ except KeyboardInterrupt:
     print(True)
 print(muster.LogisticRegression(workers=2).fit(X, Y).hash_ == ONE.hash_, not children(os.getpid()))
 """,
+    "a signal before the workers are there stops, too": """
+from muster import _run
+serve = _run.Apart.serve
+def early(self, handlers):
+    # The helper has only begun: it goes on when the signal is there.
+    os.kill(os.getpid(), number)
+    os.kill(self.process.pid, signal.SIGCONT)
+    return serve(self, handlers)
+def popen(*args, real=_run.subprocess.Popen, **more):
+    made = real(*args, **more)
+    os.kill(made.pid, signal.SIGSTOP)
+    return made
+_run.Apart.serve, _run.subprocess.Popen = early, popen
+for number in signal.SIGTERM, signal.SIGHUP:
+    try:
+        muster.fit(X, Y, n=2, optim="gd", steps=100000000)
+    except muster.Stopped as error:
+        print(error.model is None, number.name in str(error), not children(os.getpid()))
+    try:
+        muster.train(print, dims=1, chunks=1, rows=1, n=1)
+    except muster.Stopped as error:
+        print(error.model is None)
+_run.Apart.serve, _run.subprocess.Popen = serve, popen.__kwdefaults__["real"]
+interrupt_later(signal.SIGTERM)
+try:
+    muster.fit(X, Y, n=2, optim="gd", steps=100000000)
+except muster.Stopped as error:
+    print(error.model.signal == signal.SIGTERM)
+""",
     "a host with threads, forks and signals": """
 stop, ticks = threading.Event(), []
 def busy():
