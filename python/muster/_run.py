@@ -11,6 +11,7 @@ import ctypes as C
 import os
 import pickle
 import queue
+import select
 import signal
 import socket
 import subprocess
@@ -243,11 +244,21 @@ class Apart:
                 for number in (signal.SIGTERM, signal.SIGHUP)
                 if signal.getsignal(number) == signal.SIG_DFL}
 
+    def recv(self, count):
+        """As of a socket.  The end of the process is the end, too: a child that
+        another thread forked may hold a copy of its side for ever."""
+        ready = select.poll()
+        ready.register(self.link, select.POLLIN)
+        while not ready.poll(LOOK_S * 1000):
+            if self.process.poll() is not None and not ready.poll(0):
+                return b""
+        return self.link.recv(count)
+
     def read(self, box):
         """The thread that reads: messages, then the outcome."""
         try:
             while True:
-                kind, *arguments = receive(self.link)
+                kind, *arguments = receive(self)
                 if kind == "outcome":
                     return box.end(arguments[0])
                 box.put((kind, arguments))

@@ -751,6 +751,32 @@ try:
 except muster.Stopped as error:
     print(error.model.signal == signal.SIGTERM)
 """,
+    "a forked child that holds the helper's end does not hold the fit": """
+from muster import _helper, _run
+warnings.simplefilter("ignore")
+holders = []
+def popen(*args, real=_run.subprocess.Popen, **more):
+    made = real(*args, **more)
+    pid = os.fork()
+    if pid == 0:
+        _helper.ctypes.CDLL(None).prctl(_helper.PR_SET_PDEATHSIG, signal.SIGKILL)
+        signal.pause()
+    holders.append(pid)
+    return made
+def die(*_):
+    for child in children(os.getpid()):
+        if child not in holders:
+            os.kill(child, signal.SIGKILL)
+_run.subprocess.Popen = popen
+print(muster.fit(X, Y, n=2).hash == muster.fit(X, Y).hash)
+try:
+    muster.fit(X, Y, n=2, watch=die, optim="gd", steps=100000000)
+except muster.Error as error:
+    print("was killed" in str(error), len(holders) == 2)
+for pid in holders:
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+""",
     "a host with threads, forks and signals": """
 stop, ticks = threading.Event(), []
 def busy():
