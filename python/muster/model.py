@@ -47,6 +47,10 @@ class Model:
             own = _run.info_of(handle)
             if any(type(info[key]) is not type(own[key]) for key in _run.TRAINED):
                 raise ValueError("a number or a word is missing")
+            if info["hash"] != own["hash"]:
+                raise ValueError("its hash is not that of its weights")
+            if min(info["steps"], info["evaluations"]) < 0:
+                raise ValueError("there are no fewer than 0 steps")
         except (KeyError, TypeError, ValueError, _library.Error) as error:
             raise pickle.UnpicklingError(f"this is no pickle of a Model: {error}") from None
         self.__init__(handle, info)

@@ -392,7 +392,9 @@ print((lies.weights == model.weights).all(), lies.classes_.tolist() == [0, 1],
       (lies.predict(X) == model.predict(X)).all(), lies.steps == model.steps)
 short = {k: v for k, v in info.items() if k != "steps"}
 for state in ((text[:99], info), (text, short), (text, dict(info, steps="x")), (text, None), (None, info),
-              (text,), (b"", info), (text, dict(info, hash=3)), (7, info)):
+              (text,), (b"", info), (text, dict(info, hash=3)), (7, info), (text, dict(info, steps=-1)),
+              (text, dict(info, evaluations=-1)), (text, dict(info, hash="0" * 64)),
+              (muster.fit(X, 1 - Y).__getstate__()[0], info)):
     print(refused(pickle.UnpicklingError, read, *state))
 model.close()
 print(refused(ValueError, lambda: model.weights), refused(ValueError, lambda: model.classes_),
