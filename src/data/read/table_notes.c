@@ -106,17 +106,30 @@ void table_note_columns(const struct source_options *options,
                     source_shown(options));
 }
 
+/* The first column without a name, or their number.  Names lie one after the
+ * other, so whoever asks for each by its number goes through all of them. */
+static uint32_t first_nameless(const struct csv *csv)
+{
+    uint32_t col = 1; /* The first may well be: pandas' index. */
+    const char *name = csv_name(csv, col);
+
+    while (col < csv->cols && name[0] != '\0') {
+        name += strlen(name) + 1;
+        col++;
+    }
+    return col;
+}
+
 /* A header that looks like a row may be one. */
 void table_note_header(const struct source_options *options,
                        const struct csv *csv, uint32_t again)
 {
-    uint32_t empty = 1; /* The first may well be: pandas' index. */
+    uint32_t empty;
 
     if (!csv->header || csv->first.run || options->header != HEADER_AUTO ||
         csv->wanted.known != NULL)
         return;
-    while (empty < csv->cols && csv_name(csv, empty)[0] != '\0')
-        empty++;
+    empty = first_nameless(csv);
     if (again < csv->cols && csv_name(csv, again)[0] != '\0')
         source_note(options,
                     "%s: the first line is taken for the header (--header no "
@@ -195,10 +208,10 @@ void table_note_names(const struct source_options *options,
                       const struct frame *frame)
 {
     const struct csv *const csv = &frame->csv;
+    const char *name = csv_name(csv, 0);
 
     for (uint32_t i = 0; i < csv->cols; i++) {
         const uint32_t role = csv->columns.role[i];
-        const char *const name = csv_name(csv, i);
 
         if (role < COLUMN_FEATURES &&
             holds_names(&frame->column[role], frame->rows))
@@ -210,6 +223,7 @@ void table_note_names(const struct source_options *options,
                         csv->header ? quote_text(name).text : "",
                         csv->header ? ")" : "", frame->column[role].categories,
                         frame->rows, i + 1);
+        name += csv->header ? strlen(name) + 1 : 0;
     }
 }
 

@@ -139,6 +139,31 @@ static void test_columns_are_found_by_name(void **state)
     encoder_close(&encoder);
 }
 
+/* A pass over all names for each column would take minutes. */
+static void test_many_columns(void **state)
+{
+    enum { COLS = 500000, WIDTH = 8 };
+    const struct source_options options = {0};
+    char *const text = mem_new(3 * COLS + 3, WIDTH);
+    struct dataset data;
+    char *end = text;
+
+    (void)state;
+    assert_non_null(text);
+    for (uint32_t i = 0; i < COLS; i++)
+        end += sprintf(end, "c%u,", i);
+    end += sprintf(end, "y\n");
+    for (uint32_t row = 0; row < 2; row++) {
+        for (uint32_t i = 0; i < COLS; i++)
+            end += sprintf(end, "%u,", (i + row) % 2);
+        end += sprintf(end, "%u\n", row);
+    }
+    data = load(text, &options);
+    assert_int_equal(data.cols, COLS);
+    dataset_close(&data);
+    mem_free(text);
+}
+
 static void test_columns_are_found_by_place(void **state)
 {
     static const double wanted[] = {1, 2, 3};
@@ -433,6 +458,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_columns_are_found_by_name),
+        cmocka_unit_test(test_many_columns),
         cmocka_unit_test(test_columns_are_found_by_place),
         cmocka_unit_test(test_dropped_columns),
         cmocka_unit_test(test_words_become_categories),
