@@ -158,6 +158,13 @@ static bool dies_in_vain(struct supervisor *s, time_us now)
            now - s->deaths[s->death_count % most] < DEATHS_US;
 }
 
+/* What can be done after an end that nobody wanted. */
+static const char *next_step(const struct supervisor *s)
+{
+    return s->options->scratch ? "nothing is saved without --out"
+                               : "the state is saved, go on with --resume";
+}
+
 static void coordinator_killed(struct supervisor *s, int number)
 {
     const time_us now = clock_now_us();
@@ -170,9 +177,8 @@ static void coordinator_killed(struct supervisor *s, int number)
     if (dies_in_vain(s, now)) {
         end(s, why_set(s->why, ERR_CLOSED,
                        "the coordinator died %u times in a row (signal %d) "
-                       "without finishing a step; the state is saved, go on "
-                       "with --resume",
-                       s->death_count, number));
+                       "without finishing a step; %s",
+                       s->death_count, number, next_step(s)));
         return;
     }
     s->restart_at =
@@ -275,9 +281,8 @@ static enum err how_ended(struct supervisor *s)
 {
     if (s->err != ERR_OK || !s->deserted)
         return s->err;
-    return why_set(s->why, ERR_CLOSED,
-                   "all workers are gone; the state is saved, go on with "
-                   "--resume");
+    return why_set(s->why, ERR_CLOSED, "all workers are gone; %s",
+                   next_step(s));
 }
 
 /* The child that waits for the notice ends with 0 when it has come. */

@@ -151,7 +151,24 @@ static void test_all_workers_die(void **state)
     assert_int_equal(train_run(&runs.options, &result, &why), ERR_CLOSED);
     assert_non_null(strstr(why.text, "all workers are gone"));
     (void)snprintf(path, sizeof path, "%s/checkpoint.0", runs.out);
-    assert_int_equal(access(path, R_OK), 0); /* "the state is saved" */
+    assert_int_equal(access(path, R_OK), 0);
+    assert_non_null(strstr(why.text, "the state is saved"));
+    runs_close(&runs);
+}
+
+static void test_all_workers_die_and_nothing_is_kept(void **state)
+{
+    struct train_result result;
+    struct runs runs;
+    struct why why = {0};
+
+    (void)state;
+    runs_open(&runs, 1000);
+    runs_chaos(&runs, "kill:w0@3,kill:w1@3,kill:w2@3,kill:w3@3");
+    runs.options.scratch = true;
+    assert_int_equal(train_run(&runs.options, &result, &why), ERR_CLOSED);
+    assert_string_equal(why.text,
+                        "all workers are gone; nothing is saved without --out");
     runs_close(&runs);
 }
 
@@ -272,6 +289,7 @@ int main(void)
         cmocka_unit_test(test_respawn),
         cmocka_unit_test(test_threads_do_not_change_bits),
         cmocka_unit_test(test_all_workers_die),
+        cmocka_unit_test(test_all_workers_die_and_nothing_is_kept),
         cmocka_unit_test(test_stop_and_resume),
         cmocka_unit_test(test_resume_needs_the_same_run),
         cmocka_unit_test(test_max_time),
