@@ -320,15 +320,33 @@ static enum err give_scores(const struct trial *trial,
     return err;
 }
 
+/* Before all the work, not after it.  More folds than rows are refused
+ * elsewhere, and so many scores need not be there. */
+static enum err check_scores(const struct fitting *f,
+                             const struct muster_score *score, struct why *why)
+{
+    struct muster_score taken = {0};
+    enum err err = ERR_OK;
+
+    for (size_t i = 0;
+         err == ERR_OK && i <= f->folds && f->folds <= f->setup.data.rows; i++)
+        err = struct_take((const char *)score + i * score->size,
+                          STRUCT_LEAST(struct muster_score, steps),
+                          sizeof taken, &taken, why);
+    return err;
+}
+
 static enum err validate(struct fitting *f, struct muster_score *score,
                          struct why *why)
 {
     const struct trial_hooks hooks = {.stop = &f->asked->stop};
     struct folds folds = {0};
     struct trial trial = {0};
-    enum err err =
-        folds_validate(&f->setup, &f->choices, &hooks, &folds, &trial, why);
+    enum err err = check_scores(f, score, why);
 
+    if (err == ERR_OK)
+        err =
+            folds_validate(&f->setup, &f->choices, &hooks, &folds, &trial, why);
     if (err == ERR_OK)
         err = give_scores(&trial, score, why);
     trial_close(&trial);

@@ -981,6 +981,11 @@ static void test_folds(void **state)
     }
     assert_true(mean > 0.9 && fabs(mean - score[0].accuracy) < 1e-9);
     assert_true(isnan(score[0].mse) && score[0].auc > 0.9);
+    score[0].steps = score[5].size = 0;
+    assert_int_equal(muster_cross_validate(recipe, data, 5, score, why),
+                     MUSTER_BAD_OPTION);
+    assert_int_equal(score[0].steps, 0); /* Refused before the work. */
+    score[5].size = sizeof score[5];
     assert_int_equal(muster_cross_validate(recipe, data, 1, score, why),
                      MUSTER_BAD_OPTION);
     assert_int_equal(muster_cross_validate(recipe, data, ROWS + 1, score, why),
