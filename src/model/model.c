@@ -16,6 +16,22 @@
 #include "base/check.h"
 #include "math/kernel/softmax.h"
 
+/* Of width 2^-k: curvature 2^k, the rest as the hinge's. */
+#define SOFT(k)                                                                \
+    [k] = {.name = "hinge",                                                    \
+           .loss_text = "hinge loss",                                          \
+           .loss = {LOSS_HINGE_SOFT, (double)(UINT32_C(1) << (k))},            \
+           .bound_label = 1,                                                   \
+           .bound_score = 0,                                                   \
+           .curvature = (double)(UINT32_C(1) << (k)),                          \
+           .metric = "accuracy"}
+#define SOFT_4(k) SOFT(k), SOFT((k) + 1), SOFT((k) + 2), SOFT((k) + 3)
+
+static const struct model_ops soft_hinges[LOSS_SOFTS] = {
+    SOFT_4(0),  SOFT_4(4),  SOFT_4(8),  SOFT_4(12),
+    SOFT_4(16), SOFT_4(20), SOFT_4(24), SOFT_4(28),
+};
+
 static const struct model_ops kinds[] = {
     [MODEL_LINEAR] = {.name = "linear",
                       .regression = true,
@@ -44,6 +60,7 @@ static const struct model_ops kinds[] = {
                    .metric = "accuracy"},
     [MODEL_HINGE] = {.name = "hinge",
                      .kinks = true,
+                     .softened = soft_hinges,
                      .loss_text = "hinge loss",
                      .loss = {.kind = LOSS_HINGE},
                      .bound_label = 1,
@@ -87,29 +104,13 @@ const struct model_ops *model_named(const char *name)
                                                               : NULL;
 }
 
-/* Of width 2^-k: curvature 2^k, the rest as the hinge's. */
-#define SOFT(k)                                                                \
-    [k] = {.name = "hinge",                                                    \
-           .loss_text = "hinge loss",                                          \
-           .loss = {LOSS_HINGE_SOFT, (double)(UINT32_C(1) << (k))},            \
-           .bound_label = 1,                                                   \
-           .bound_score = 0,                                                   \
-           .curvature = (double)(UINT32_C(1) << (k)),                          \
-           .metric = "accuracy"}
-#define SOFT_4(k) SOFT(k), SOFT((k) + 1), SOFT((k) + 2), SOFT((k) + 3)
-
-static const struct model_ops soft_hinges[LOSS_SOFTS] = {
-    SOFT_4(0),  SOFT_4(4),  SOFT_4(8),  SOFT_4(12),
-    SOFT_4(16), SOFT_4(20), SOFT_4(24), SOFT_4(28),
-};
-
 struct problem problem_soft(const struct problem *problem, uint32_t soft)
 {
     struct problem made = *problem;
 
     CHECK(soft <= LOSS_SOFTS);
-    if (soft > 0 && made.model == &kinds[MODEL_HINGE])
-        made.model = &soft_hinges[soft - 1];
+    if (soft > 0 && made.model->softened != NULL)
+        made.model = &made.model->softened[soft - 1];
     return made;
 }
 

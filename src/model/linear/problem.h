@@ -45,6 +45,8 @@ struct model_ops {
     double curvature;   /* c of it: at least sup of d2loss/dz2. */
     const char *loss_text; /* What is summed, in words. */
     const char *metric;    /* Main metric: "mse" or "accuracy". */
+    /* LOSS_SOFTS rows, kinks softened ever less: problem_soft.  NULL: none. */
+    const struct model_ops *softened;
 };
 
 const struct model_ops *model_ops(enum model_kind kind);
