@@ -1,5 +1,5 @@
 /*
- * metrics.h - metrics on scores alone; problem.h has what most callers want.
+ * metrics.h - what a model is judged by.
  */
 #ifndef MODEL_METRICS_H
 #define MODEL_METRICS_H
@@ -10,6 +10,12 @@
 
 #include "base/err.h"
 #include "model/linear/problem.h"
+
+/* Named metrics of scores against labels.  Of several outputs precision, recall
+ * and f1 are means over the classes. */
+struct metrics {
+    double accuracy, auc, logloss, mse, precision, recall, f1;
+};
 
 /* In the order they are shown. */
 enum metric {
@@ -30,6 +36,11 @@ MUST_CHECK enum err metric_parse(const char *name, enum metric *metric);
 double metric_value(const struct metrics *metrics, enum metric metric);
 /* More is better. */
 bool metric_rises(enum metric metric);
+
+/* NaN where a metric does not apply to the model. */
+MUST_CHECK enum err metrics_measure(struct metrics *metrics,
+                                    const struct problem *problem,
+                                    const double *w);
 
 /* Nothing measured: all NaN. */
 struct metrics metrics_none(void);

@@ -9,7 +9,7 @@
  *     softmax   r = p_k - [y = k]              a = 1, b = 0   (y counts as 1)
  * The hinge has no curvature; 1 bounds it too and gives a sane default rate.
  */
-#include "model/linear/problem.h"
+#include "model/model.h"
 
 #include <string.h>
 
@@ -102,16 +102,6 @@ const struct model_ops *model_named(const char *name)
 
     return name != NULL && model_parse(name, &kind) == ERR_OK ? &kinds[kind]
                                                               : NULL;
-}
-
-struct problem problem_soft(const struct problem *problem, uint32_t soft)
-{
-    struct problem made = *problem;
-
-    CHECK(soft <= LOSS_SOFTS);
-    if (soft > 0 && made.model->softened != NULL)
-        made.model = &made.model->softened[soft - 1];
-    return made;
 }
 
 bool model_has_outputs(uint32_t kind, uint32_t outputs)

@@ -15,6 +15,16 @@ static size_t up_to_line(size_t bytes)
     return (bytes + MEM_LINE - 1) / MEM_LINE * MEM_LINE;
 }
 
+struct problem problem_soft(const struct problem *problem, uint32_t soft)
+{
+    struct problem made = *problem;
+
+    CHECK(soft <= LOSS_SOFTS);
+    if (soft > 0 && made.model->softened != NULL)
+        made.model = &made.model->softened[soft - 1];
+    return made;
+}
+
 struct problem problem_of(const struct dataset *data, enum model_kind kind,
                           enum isa isa)
 {
