@@ -154,7 +154,7 @@ static struct reach reach_of(const struct bounds *bounds,
 }
 
 /* What the bounds of a round depend on besides the data. */
-struct scale {
+struct factors {
     double label; /* Factor of U. */
     double norm;  /* Factor of V, */
     double zeta;  /* and of M: the lesser counts. */
@@ -170,12 +170,12 @@ static double lesser(double a, double b)
 
 /* The bound on column j; HUGE_VAL if it might overflow. */
 static double column_bound(const struct bounds *bounds,
-                           const struct scale *scale, uint32_t j)
+                           const struct factors *factors, uint32_t j)
 {
-    const double each = scale->squares ? bounds->x_max[j] : 1;
-    const double bound =
-        scale->label * bounds->u[j] +
-        lesser(scale->norm * bounds->v[j], scale->zeta * each * bounds->m[j]);
+    const double each = factors->squares ? bounds->x_max[j] : 1;
+    const double bound = factors->label * bounds->u[j] +
+                         lesser(factors->norm * bounds->v[j],
+                                factors->zeta * each * bounds->m[j]);
 
     if (bounds->m[j] == 0)
         return 0;
@@ -183,25 +183,25 @@ static double column_bound(const struct bounds *bounds,
 }
 
 /* At weights that need only be no overflow. */
-static struct scale plain_scale(const struct bounds *bounds,
-                                const struct problem *problem,
-                                const struct evaluation *what)
+static struct factors plain_factors(const struct bounds *bounds,
+                                    const struct problem *problem,
+                                    const struct evaluation *what)
 {
     const double norm =
         norm_above(what->w, problem_dims(problem)) * BOUNDS_SLACK;
 
-    return (struct scale){.label = problem->model->bound_label,
-                          .score = bounds->norm * norm};
+    return (struct factors){.label = problem->model->bound_label,
+                            .score = bounds->norm * norm};
 }
 
 /* Factors of U, V and M for what is asked. */
-static struct scale scale_of(const struct bounds *bounds,
-                             const struct problem *problem,
-                             const struct evaluation *what)
+static struct factors factors_of(const struct bounds *bounds,
+                                 const struct problem *problem,
+                                 const struct evaluation *what)
 {
     const struct model_ops *const model = problem->model;
     const double c = model->curvature;
-    struct scale scale = plain_scale(bounds, problem, what);
+    struct factors factors = plain_factors(bounds, problem, what);
     struct reach reach;
 
     switch (what->kind) {
@@ -210,23 +210,23 @@ static struct scale scale_of(const struct bounds *bounds,
     case EVALUATE_BACK:
     case EVALUATE_LOCAL: /* No tally: only whether w is within bounds. */
         if (model->bound_score == 0)
-            return scale;
+            return factors;
         reach = reach_of(bounds, problem, what->w);
-        scale.norm = model->bound_score * reach.norm;
-        scale.zeta = model->bound_score * reach.score;
-        scale.score = lesser(bounds->norm * reach.norm, reach.score);
-        return scale;
+        factors.norm = model->bound_score * reach.norm;
+        factors.zeta = model->bound_score * reach.score;
+        factors.score = lesser(bounds->norm * reach.norm, reach.score);
+        return factors;
     case EVALUATE_HESSVEC:
         reach = reach_of(bounds, problem, what->v);
-        scale.label = 0;
-        scale.norm = c * reach.norm;
-        scale.zeta = c * reach.score;
-        return scale;
+        factors.label = 0;
+        factors.norm = c * reach.norm;
+        factors.zeta = c * reach.score;
+        return factors;
     case EVALUATE_DIAGONAL:
     case EVALUATE_HESSIAN: /* Whose diagonal is its largest. */
         break;
     }
-    return (struct scale){0, c, c, true, scale.score};
+    return (struct factors){0, c, c, true, factors.score};
 }
 
 /* |x_ij x_ik| <= |x_ij||x_i|, and |x_ij| xmax_k; and the other way. */
@@ -244,11 +244,12 @@ static double pair_bound(const struct bounds *bounds, double c, uint32_t j,
 
 /* Lower triangle. */
 static void hessian_exponents(const struct bounds *bounds,
-                              const struct scale *scale, int16_t *exponent)
+                              const struct factors *factors, int16_t *exponent)
 {
     for (uint32_t j = 0; j < bounds->dims; j++) {
         for (uint32_t k = 0; k <= j; k++)
-            *exponent++ = tally_exponent(pair_bound(bounds, scale->norm, j, k));
+            *exponent++ =
+                tally_exponent(pair_bound(bounds, factors->norm, j, k));
     }
 }
 
@@ -367,7 +368,7 @@ static int16_t csr_exponent(double bound, double largest)
 /* What kind of rows it is decides once, not for every column. */
 static void gradient_exponents(const struct bounds *bounds,
                                const struct problem *problem,
-                               const struct scale *scale, double largest,
+                               const struct factors *factors, double largest,
                                int16_t *exponent)
 {
     const bool csr =
@@ -380,7 +381,7 @@ static void gradient_exponents(const struct bounds *bounds,
         return;
     }
     for (uint32_t j = 0; j < bounds->dims; j++) {
-        const double bound = column_bound(bounds, scale, j);
+        const double bound = column_bound(bounds, factors, j);
 
         exponent[j] =
             csr ? csr_exponent(bound, largest) : tally_exponent(bound);
@@ -390,21 +391,21 @@ static void gradient_exponents(const struct bounds *bounds,
 static enum err find_exponents(const struct bounds *bounds,
                                const struct problem *problem,
                                const struct evaluation *what,
-                               const struct scale *scale, int16_t *exponent)
+                               const struct factors *factors, int16_t *exponent)
 {
     const uint32_t outputs = problem_outputs(problem);
     double largest = 0;
 
     for (uint32_t j = 0; j < bounds->dims; j++)
-        largest = larger(largest, column_bound(bounds, scale, j));
+        largest = larger(largest, column_bound(bounds, factors, j));
     if (!isfinite(largest))
         return ERR_RANGE;
     if (what->kind == EVALUATE_HESSIAN) {
         CHECK(problem_has_hessian(problem));
-        hessian_exponents(bounds, scale, exponent);
+        hessian_exponents(bounds, factors, exponent);
         return ERR_OK;
     }
-    gradient_exponents(bounds, problem, scale, largest, exponent);
+    gradient_exponents(bounds, problem, factors, largest, exponent);
     for (uint32_t k = 1; k < outputs; k++)
         memcpy(exponent + (size_t)k * bounds->dims, exponent,
                bounds->dims * sizeof *exponent);
@@ -415,20 +416,21 @@ static enum err find_exponents(const struct bounds *bounds,
  * themselves (logistic, hinge) nothing depends on w but whether a score might
  * overflow. */
 static bool as_before(const struct bounds_memo *memo,
-                      const struct evaluation *what, const struct scale *scale)
+                      const struct evaluation *what,
+                      const struct factors *factors)
 {
     return memo->known && what->kind == EVALUATE_GRADIENT &&
-           memo->label == scale->label && memo->norm == scale->norm &&
-           memo->zeta == scale->zeta;
+           memo->label == factors->label && memo->norm == factors->norm &&
+           memo->zeta == factors->zeta;
 }
 
-static void remember(const struct evaluation *what, const struct scale *scale,
-                     struct bounds_memo *memo)
+static void remember(const struct evaluation *what,
+                     const struct factors *factors, struct bounds_memo *memo)
 {
     *memo = (struct bounds_memo){.known = what->kind == EVALUATE_GRADIENT,
-                                 .label = scale->label,
-                                 .norm = scale->norm,
-                                 .zeta = scale->zeta};
+                                 .label = factors->label,
+                                 .norm = factors->norm,
+                                 .zeta = factors->zeta};
 }
 
 enum err bounds_exponents_again(const struct bounds *bounds,
@@ -437,23 +439,23 @@ enum err bounds_exponents_again(const struct bounds *bounds,
                                 struct bounds_memo *memo, int16_t *exponent)
 {
     const struct problem at = problem_soft(problem, what->soft);
-    const struct scale scale = scale_of(bounds, &at, what);
+    const struct factors factors = factors_of(bounds, &at, what);
     enum err err = ERR_OK;
 
     /* One of the two may be huge, if the other is not. */
-    if (!(scale.score < BOUNDS_HUGE &&
-          lesser(scale.norm, scale.zeta) < HUGE_VAL))
+    if (!(factors.score < BOUNDS_HUGE &&
+          lesser(factors.norm, factors.zeta) < HUGE_VAL))
         return ERR_RANGE;
-    if (!as_before(memo, what, &scale)) {
+    if (!as_before(memo, what, &factors)) {
         memo->known = false;
-        err = find_exponents(bounds, problem, what, &scale, exponent);
+        err = find_exponents(bounds, problem, what, &factors, exponent);
         if (err == ERR_OK)
-            remember(what, &scale, memo);
+            remember(what, &factors, memo);
     }
     if (err != ERR_OK)
         return err;
     return loss_exponent(
-        bounds, problem, what, scale.score,
+        bounds, problem, what, factors.score,
         &exponent[evaluation_dims(what->kind, problem_dims(problem))]);
 }
 
