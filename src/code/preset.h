@@ -68,8 +68,8 @@ struct preset_options {
 
 #define PRESET_ONCE UINT32_MAX
 
-/* Does a code of that name (up to a `:`) read a matrix? */
-bool preset_takes_matrix(const char *name);
+/* Does a code of that name (up to a `:`) read a file? */
+bool preset_takes_file(const char *name);
 
 /* Of a code of that name, as code_traits has them; of none, 0. */
 uint64_t preset_traits(const char *name);

@@ -207,7 +207,7 @@ enum err preset_parse(char *text, struct preset_options *options,
     if (preset == NULL)
         return preset_unknown(text, why);
     if (file != NULL && file != next) {
-        if (!preset_takes_matrix(text))
+        if (!preset_takes_file(text))
             return no_key(preset, file + 1, why);
         options->file = file + 1;
     }

@@ -140,7 +140,7 @@ enum err report_spec(const json_t *code, uint32_t workers,
         .staleness = (uint32_t)report_whole(code, "staleness"),
     };
 
-    if (name == NULL || preset_takes_matrix(name))
+    if (name == NULL || preset_takes_file(name))
         return ERR_UNKNOWN;
     return preset_spec(&options, spec, NULL);
 }

@@ -173,10 +173,10 @@ static void test_stop_option(void **state)
 static void test_names_with_files(void **state)
 {
     (void)state;
-    assert_true(preset_takes_matrix("matrix:a.csv"));
-    assert_true(preset_takes_matrix("cb:a.csv"));
-    assert_false(preset_takes_matrix("rep:a.csv"));
-    assert_false(preset_takes_matrix("mat:a.csv"));
+    assert_true(preset_takes_file("matrix:a.csv"));
+    assert_true(preset_takes_file("cb:a.csv"));
+    assert_false(preset_takes_file("rep:a.csv"));
+    assert_false(preset_takes_file("mat:a.csv"));
     assert_string_equal(spec_of((struct shape){"matrix:x", 8, 1, 0, 8}).name,
                         "matrix");
     refuse((struct shape){"matrix", 8, 1, 0, 8}, ERR_SHAPE,
