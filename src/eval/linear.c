@@ -425,12 +425,12 @@ static enum err prepare(struct linear *linear, const struct computation *work)
 {
     enum err err;
 
-    if (work->round != 0 && work->round == linear->prepared)
+    if (work->name != 0 && work->name == linear->prepared)
         return ERR_OK;
     linear->prepared = 0;
     err = problem_round_prepare(&linear->round, &linear->problem, &work->what);
     if (err == ERR_OK)
-        linear->prepared = work->round;
+        linear->prepared = work->name;
     return err;
 }
 

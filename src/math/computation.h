@@ -19,9 +19,9 @@ struct computation {
     uint32_t first, end;      /* Chunks, ... */
     struct block_share share; /* ... or, of a product, this block. */
     uint32_t step;            /* LOCAL: number of the average. */
-    /* Stands for `what`: computations of one round share what is prepared for
-     * it.  0: prepare anew. */
-    uint64_t round;
+    /* Of `what` (evaluation_name): computations of one name share what is
+     * prepared for it.  0: prepare anew. */
+    uint64_t name;
     const int16_t *exponent; /* Chunks are summed on this scale, ... */
     struct tally *tally;     /* ... here: blank or cleared. */
     double *vector;          /* Or, LOCAL, dims + 1 real numbers here; of a

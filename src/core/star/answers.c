@@ -108,7 +108,7 @@ static void trace_merged(struct coordinator *c, uint32_t link,
 static bool counts_at_once(const struct coordinator *c,
                            const struct msg_tally *msg)
 {
-    return c->ballots == NULL && !c->pieces[msg->piece].in &&
+    return c->ballots == NULL && !c->piece_in[msg->piece] &&
            chunkset_misses_range(&c->tally.chunks, msg->first, msg->end) &&
            !BUG(BUG_SKIP_FINITE);
 }
@@ -133,7 +133,6 @@ static bool lay_out(struct coordinator *c, const struct msg_tally *msg)
 
 static void piece_arrived(struct coordinator *c, uint32_t id)
 {
-    c->pieces[id].in = true;
     c->piece_in[id] = true;
     c->pieces_in++;
     c->stats.pieces_merged++;
@@ -146,7 +145,7 @@ static void merge(struct coordinator *c, uint32_t link,
     const uint32_t id = msg->piece;
 
     if (!c->absorbed &&
-        (c->pieces[id].in || tally_merge(&c->tally, &c->arrived) != ERR_OK)) {
+        (c->piece_in[id] || tally_merge(&c->tally, &c->arrived) != ERR_OK)) {
         if (planted_double(c, id, link)) {
             add_blindly(c);
             trace_merged(c, link, &msg->key, id, msg->compute_us, actions);
@@ -386,7 +385,7 @@ static void credit_answer(struct coordinator *c, uint32_t link,
                           const struct answer *answer)
 {
     c->members[link].heard_at = c->now;
-    if (!c->pieces[answer->piece].in) {
+    if (!c->piece_in[answer->piece]) {
         (void)work_take(c, answer->piece, link);
         return;
     }
@@ -632,11 +631,11 @@ void answers_refuse(struct coordinator *c, uint32_t link,
     if (refused_older(c, link, &msg->key, actions) ||
         commit_refused(c, actions))
         return;
-    if (c->pieces[msg->piece].in || !refusals_add(c, msg->piece, link)) {
+    if (c->piece_in[msg->piece] || !refusals_add(c, msg->piece, link)) {
         c->stats.duplicates++;
         (void)coordinator_trace(c, actions, TRACE_DUPLICATE, link);
     }
-    if (!c->pieces[msg->piece].in && refusals_true(c, msg->piece))
+    if (!c->piece_in[msg->piece] && refusals_true(c, msg->piece))
         answers_no_range(c, msg->piece, actions);
     else
         balance_round(c, actions);

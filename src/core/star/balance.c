@@ -74,8 +74,9 @@ static uint32_t steal_worth(const struct coordinator *c, uint32_t id,
     uint32_t victim;
     uint32_t backlog;
 
-    if (piece->in || work_has(piece, thief) || verify_voted(c, id, thief) ||
-        refusals_has(c, id, thief) || piece->assignee_count == c->assignees_max)
+    if (c->piece_in[id] || work_has(piece, thief) ||
+        verify_voted(c, id, thief) || refusals_has(c, id, thief) ||
+        piece->assignee_count == c->assignees_max)
         return 0;
     wanted = verify_wanted(c, id);
     if (wanted == 0 || healthy_assignees(c, id) >= wanted + STEAL_SPARE)
@@ -186,7 +187,7 @@ static void hedge_piece(struct coordinator *c, uint32_t id,
 {
     uint32_t healthy;
 
-    if (c->pieces[id].in || c->phase != COORDINATOR_ROUND ||
+    if (c->piece_in[id] || c->phase != COORDINATOR_ROUND ||
         BUG(BUG_FORGET_DEAD))
         return;
     if (refusals_true(c, id)) { /* The others have gone. */

@@ -286,7 +286,6 @@ struct recoding {
 };
 
 struct piece_state {
-    bool in;
     uint32_t assignee_count;
     uint32_t *assignee; /* Links; assignees_max of them. */
 };

@@ -183,7 +183,7 @@ bool refusals_true(struct coordinator *c, uint32_t id)
 static bool belied(const struct coordinator *c, const struct refuser *who)
 {
     for (uint32_t i = 0; i < who->count && i < REFUSED_MAX; i++) {
-        if (who->piece[i] == ROW || c->pieces[who->piece[i]].in)
+        if (who->piece[i] == ROW || c->piece_in[who->piece[i]])
             return true;
     }
     return false;

@@ -113,8 +113,6 @@ static void clear_round(struct coordinator *c)
 {
     if (!stale_on(c))
         clear_assignees(c);
-    for (uint32_t id = 0; id < c->code.piece_count; id++)
-        c->pieces[id].in = false;
     memset(c->piece_in, 0, c->code.piece_count * sizeof *c->piece_in);
     memset(c->slot_in, 0, c->code.slots * sizeof *c->slot_in);
     tally_blank(&c->tally);

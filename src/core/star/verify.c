@@ -119,7 +119,7 @@ static void judge_next(struct coordinator *c, struct actions *actions)
     if (c->judge.busy || c->phase != COORDINATOR_ROUND || c->ballots == NULL)
         return;
     while (id < c->code.piece_count &&
-           (c->pieces[id].in || !c->ballots[id].disputed))
+           (c->piece_in[id] || !c->ballots[id].disputed))
         id++;
     if (id == c->code.piece_count)
         return;
@@ -133,7 +133,7 @@ static void judge_next(struct coordinator *c, struct actions *actions)
         .what = c->what,
         .first = c->code.pieces[id].first,
         .end = c->code.pieces[id].end,
-        .round = c->key.weights,
+        .name = c->key.weights,
         .exponent = c->trainer.exponent,
         .tally = &c->judge.tally,
     };
@@ -225,7 +225,7 @@ void verify_forget(struct coordinator *c, const char *name)
     for (uint32_t id = 0; id < c->code.piece_count; id++) {
         struct ballot *ballot = &c->ballots[id];
 
-        if (!c->pieces[id].in && !ballot->disputed &&
+        if (!c->piece_in[id] && !ballot->disputed &&
             vote_of(ballot, name) != NULL)
             ballot->count = 0; /* It was the only one. */
     }
@@ -275,11 +275,11 @@ enum verdict verify_vote(struct coordinator *c, uint32_t link, uint32_t id,
     const struct vote *own;
 
     if (ballot == NULL || !ballot->checked) {
-        c->members[link].unchecked += !c->pieces[id].in;
+        c->members[link].unchecked += !c->piece_in[id];
         return VERDICT_COUNT;
     }
     digest = tally_digest(&c->arrived);
-    if (c->pieces[id].in)
+    if (c->piece_in[id])
         return late_vote(c, link, ballot, &digest, actions);
     own = vote_of(ballot, c->members[link].name);
     if (own != NULL) {
@@ -306,7 +306,7 @@ bool verify_refused(struct coordinator *c, uint32_t link, uint32_t id,
 {
     if (ballot_of(c, id) == NULL)
         return false;
-    if (c->pieces[id].in || verify_voted(c, id, link))
+    if (c->piece_in[id] || verify_voted(c, id, link))
         return true;
     keep_vote(c, id, link, &refusal);
     dispute(c, id, actions);

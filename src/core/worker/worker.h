@@ -109,9 +109,9 @@ struct worker {
     struct round_key over; /* Rounds up to this one were cancelled. */
     uint64_t assignment;
     bool coded;
-    uint32_t coded_left;     /* Pieces that the row still lacks. */
-    struct block_shape what; /* Products: of what is multiplied ... */
-    uint64_t block;          /* ... and the block that `held` is of, made
+    uint32_t coded_left;      /* Pieces that the row still lacks. */
+    struct block_shape shape; /* Products: of what is multiplied ... */
+    uint64_t block;           /* ... and the block that `held` is of, made
                                 from: */
     struct block_term *block_terms;
     uint32_t block_count;

@@ -73,7 +73,7 @@ void worker_pieces_add(struct worker *worker, const struct item *items,
 struct block_share worker_share(const struct worker *worker)
 {
     return (struct block_share){.block = worker->block,
-                                .parts = worker->what.parts,
+                                .parts = worker->shape.parts,
                                 .count = worker->block_count,
                                 .terms = worker->block_terms};
 }
@@ -81,8 +81,8 @@ struct block_share worker_share(const struct worker *worker)
 /* All pieces of a product are one block, and one computation. */
 static void start_product(struct worker *worker, struct actions *actions)
 {
-    const uint32_t first = block_strip_first(&worker->what, worker->kind);
-    const uint32_t end = block_strip_end(&worker->what, worker->kind);
+    const uint32_t first = block_strip_first(&worker->shape, worker->kind);
+    const uint32_t end = block_strip_end(&worker->shape, worker->kind);
     struct action *action;
 
     if (!chunkset_has_range(&worker->held, first, end)) {
@@ -93,7 +93,7 @@ static void start_product(struct worker *worker, struct actions *actions)
     action->kept = worker->kept;
     action->computation = (struct computation){
         .what = {.kind = worker->kind, .w = worker->w},
-        .end = block_chunks(&worker->what),
+        .end = block_chunks(&worker->shape),
         .share = worker_share(worker),
         .step = worker->key.step,
         .vector = worker->row,
@@ -124,7 +124,7 @@ static void start_compute(struct worker *worker, const struct item *item,
         .first = item->first,
         .end = item->end,
         .step = worker->key.step,
-        .round = worker->key.weights,
+        .name = worker->key.weights,
         .exponent = worker->e,
         .tally = &worker->tally,
         .vector = worker->gradient,
@@ -286,7 +286,7 @@ static uint32_t computed_chunks(const struct worker *worker)
     if (worker->cancelling || worker->at >= worker->queue_count)
         return 0;
     if (evaluation_is_product(worker->kind))
-        return block_chunks(&worker->what);
+        return block_chunks(&worker->shape);
     item = &worker->queue[worker->at].item;
     return item->end - item->first;
 }
@@ -329,7 +329,7 @@ void worker_pieces_computed(struct worker *worker, const struct event *event,
     worker->compute_us += event->compute_us;
     if (evaluation_is_product(worker->kind)) {
         end_product(worker);
-        worker->chunks_done += block_chunks(&worker->what);
+        worker->chunks_done += block_chunks(&worker->shape);
     } else {
         worker->chunks_done += item->end - item->first;
         if (worker->queue[worker->at].coded)

@@ -30,7 +30,7 @@ static void turn_to_block(struct worker *worker, const struct msg_round *msg)
 {
     const uint64_t block = product_block(msg->parts, msg->items, msg->count);
 
-    worker->what = product_shape(&worker->job, msg->parts);
+    worker->shape = product_shape(&worker->job, msg->parts);
     if (block == worker->block)
         return;
     worker->block = block;
@@ -86,7 +86,7 @@ static void round_open(struct worker *worker, const struct msg_round *msg,
     worker_round_end(worker, actions);
     if (evaluation_is_product(msg->kind)) {
         turn_to_block(worker, msg);
-        sum_dims = block_out(&worker->what, msg->kind);
+        sum_dims = block_out(&worker->shape, msg->kind);
     }
     /* A compute that was called off may still be reading its weights. */
     worker->live = worker->computing ? 1 - worker->in_use : worker->live;

@@ -280,7 +280,7 @@ static void test_audit_draws_its_share(void **state)
     for (uint32_t id = 0; id < 64; id++) {
         play_answer(&play, id, id, 1);
         for (uint32_t other = 0; first[id] && other < 64; other++)
-            if (other != id && !play.coordinator.pieces[id].in)
+            if (other != id && !play.coordinator.piece_in[id])
                 play_answer(&play, other, id, 1);
     }
     assert_int_equal(play.coordinator.trainer.optim.step, 1);
