@@ -42,8 +42,8 @@ static void tell(struct fitting *f, uint32_t step, uint64_t evaluations,
         .size = sizeof progress,
         .step = step,
         .evaluations = evaluations,
-        .objective = objective * f->setup.scale,
-        .gradient_norm = gradient_norm * f->setup.scale,
+        .objective = objective * f->setup.shown_factor,
+        .gradient_norm = gradient_norm * f->setup.shown_factor,
     };
 
     if (step == f->seen)
@@ -145,8 +145,9 @@ static void describe(const struct fitting *f, const struct train_result *result,
         (uint64_t)model->file.outputs * model_file_weights(&model->file);
     model->steps = result->steps;
     model->evaluations = result->evaluations;
-    model->objective = result->outcome.objective * f->setup.scale;
-    model->gradient_norm = result->outcome.gradient_norm * f->setup.scale;
+    model->objective = result->outcome.objective * f->setup.shown_factor;
+    model->gradient_norm =
+        result->outcome.gradient_norm * f->setup.shown_factor;
     model->seconds = result->elapsed_s;
     model->converged = result->outcome.end == OPTIM_CONVERGED;
     model->signal = result->signal != 0 ? result->signal : result->late;

@@ -36,7 +36,7 @@ static bool see(void *context, const struct optim *optim)
     const time_us now = clock_now_us();
 
     run->progress.step = optim->step;
-    run->progress.objective = optim->objective * run->setup->scale;
+    run->progress.objective = optim->objective * run->setup->shown_factor;
     judge(run, optim, now);
     screen_step(&run->screen, &run->progress, now);
     return true;

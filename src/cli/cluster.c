@@ -64,13 +64,14 @@ static void see(void *context, const struct trace *trace)
         recorder_event(&run->recorder, trace);
     if (trace != NULL) {
         trace_file_event(&run->trace, trace);
-        history_event(&run->history, trace, run->setup->scale);
+        history_event(&run->history, trace, run->setup->shown_factor);
     } else {
         curve_look(&run->curve, run->setup, run->out, now);
         history_tick(run, now);
     }
     if (trace != NULL && trace->kind == TRACE_COMMIT)
-        run->progress.objective *= run->setup->scale; /* As it is shown. */
+        run->progress.objective *=
+            run->setup->shown_factor; /* As it is shown. */
     for (uint32_t i = 0; i < count; i++)
         if (processes[i].pid == 0)
             progress_gone(&run->progress, processes[i].name);

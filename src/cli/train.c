@@ -15,7 +15,7 @@
 #include "cli/show/ending.h"
 #include "learn/address.h"
 #include "learn/grid.h"
-#include "learn/private.h"
+#include "learn/owners.h"
 #include "learn/recipe/habit.h"
 #include "learn/save.h"
 #include "node/host/keep.h"
@@ -72,7 +72,7 @@ static enum err check_rules(const struct run *run, struct why *why)
 static enum err check_data(const struct options *options, struct why *why)
 {
     if (option_text(options, OPT_DATA) != NULL ||
-        private_wanted(&options->recipe))
+        owners_wanted(&options->recipe))
         return ERR_OK;
     return why_set(
         why, ERR_SHAPE,

@@ -175,13 +175,12 @@ enum err fit_alone(struct fit *fit, struct train_result *result,
         .hooks = {.watch = see, .context = &alone, .cancel = fit->stop}};
     struct alone_result single = {0};
     struct pool *pool;
-    enum err err = threads_new(setup->threads, &pool);
+    enum err err = setup_threads(setup, &pool, why);
 
     *result = (struct train_result){0};
     fit->best_step_us = TIME_NEVER;
     if (err != ERR_OK)
-        return why_set(why, err, "cannot start %u threads; try --threads 1",
-                       setup->threads);
+        return err;
     err = resume(fit, &hooks, why);
     if (err == ERR_OK)
         err = alone_train(&problem, pool, &setup->optim, &hooks, &single, why);

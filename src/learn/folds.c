@@ -219,7 +219,7 @@ static enum err teach(const struct lesson *lesson, struct fold *fold)
         err = ERR_CANCELLED;
     if (err == ERR_OK) {
         fold->steps = result.steps;
-        fold->objective = result.outcome.objective * numbers.scale;
+        fold->objective = result.outcome.objective * numbers.shown_factor;
         err = judge(lesson, result.weights);
     }
     mem_free(result.weights);
@@ -353,11 +353,10 @@ enum err trials_run(const struct setup *setup, const struct folds *folds,
     struct batch batch = {
         .setup = setup, .folds = folds, .trials = trials, .hooks = hooks};
     struct pool *pool;
-    enum err err = threads_new(setup->threads, &pool);
+    enum err err = setup_threads(setup, &pool, why);
 
     if (err != ERR_OK)
-        return why_set(why, err, "cannot start %u threads; try --threads 1",
-                       setup->threads);
+        return err;
     CHECK((uint64_t)count * folds->count <= UINT32_MAX);
     pool->run(pool, batch_item, &batch, count * folds->count);
     threads_free(pool);

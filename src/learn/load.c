@@ -27,11 +27,10 @@ static enum err load(const struct setup *setup, struct source_options *source,
                      struct dataset *data, struct dataset *test, bool *has_test,
                      struct why *why)
 {
-    enum err err = threads_new(setup->threads, &source->pool);
+    enum err err = setup_threads(setup, &source->pool, why);
 
     if (err != ERR_OK)
-        return why_set(why, err, "cannot start %u threads; try --threads 1",
-                       setup->threads);
+        return err;
     err = source_load(source, data, test, has_test, why);
     threads_free(source->pool);
     return err;

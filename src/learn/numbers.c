@@ -84,12 +84,12 @@ static void take_penalty(const struct recipe *recipe, struct numbers *numbers)
     const double cost =
         recipe_given(recipe, OPT_COST) ? recipe_real(recipe, OPT_COST) : 1;
 
-    numbers->scale = 1;
+    numbers->shown_factor = 1;
     if (recipe_given(recipe, OPT_L2)) {
         numbers->optim.l2 = recipe_real(recipe, OPT_L2);
     } else if (habit_given(recipe)) {
         numbers->optim.l2 = 1 / (2 * cost * rows);
-        numbers->scale = cost * rows;
+        numbers->shown_factor = cost * rows;
     } else {
         /* Folds have that of all rows, which was announced. */
         numbers->optim.l2 = recipe_text(recipe, OPT_L2) != NULL
@@ -194,7 +194,8 @@ enum err numbers_choose(const struct recipe *recipe, enum model_kind model,
         take_kinks(recipe, &made.optim);
     take_penalty(recipe, &made);
     free_intercept(recipe, data, &made.optim);
-    made.optim.optimum /= made.scale; /* Typed as objectives are shown. */
+    /* Typed as objectives are shown. */
+    made.optim.optimum /= made.shown_factor;
     err = check_sgd(&made.optim, why);
     if (err == ERR_OK)
         err = take_rate(recipe, &problem, &made.optim, why);

@@ -16,7 +16,7 @@ struct numbers {
     struct optim_options optim;
     /* Multiplies objectives when they are shown: C N with LIBLINEAR's flags,
      * else 1. */
-    double scale;
+    double shown_factor;
 };
 
 /* Rows that count: weight 0 leaves a row out. */

@@ -15,7 +15,7 @@
 #include "learn/coded_data.h"
 #include "learn/load.h"
 #include "learn/numbers.h"
-#include "learn/private.h"
+#include "learn/owners.h"
 #include "learn/recipe/habit.h"
 #include "learn/rows.h"
 #include "learn/workers.h"
@@ -188,23 +188,33 @@ static enum err record_numbers(const struct setup *setup, struct recipe *recipe,
     return err;
 }
 
+enum err setup_threads(const struct setup *setup, struct pool **pool,
+                       struct why *why)
+{
+    const enum err err = threads_new(setup->threads, pool);
+
+    return err == ERR_OK
+               ? err
+               : why_set(why, err, "cannot start %u threads; try --threads 1",
+                         setup->threads);
+}
+
 enum err setup_numbers(struct setup *setup, struct recipe *recipe,
                        struct why *why)
 {
     struct numbers numbers;
     struct pool *pool;
-    enum err err = threads_new(setup->threads, &pool);
+    enum err err = setup_threads(setup, &pool, why);
 
     if (err != ERR_OK)
-        return why_set(why, err, "cannot start %u threads; try --threads 1",
-                       setup->threads);
+        return err;
     err = numbers_choose(recipe, setup->model, setup->isa, &setup->data, pool,
                          &numbers, why);
     threads_free(pool);
     if (err != ERR_OK)
         return err;
     setup->optim = numbers.optim;
-    setup->scale = numbers.scale;
+    setup->shown_factor = numbers.shown_factor;
     return record_numbers(setup, recipe, why);
 }
 
@@ -228,6 +238,15 @@ static const char *default_optimiser(const struct setup *setup)
     return "newton";
 }
 
+/* Line searches and curvature pairs: two sums must be over the same rows. */
+static bool searches(const struct recipe *recipe)
+{
+    const char *name = recipe_text(recipe, OPT_OPTIM);
+
+    return name != NULL &&
+           (strcmp(name, "lbfgs") == 0 || strcmp(name, "newton") == 0);
+}
+
 static enum err choose_optimiser(const struct setup *setup,
                                  struct recipe *recipe, struct why *why)
 {
@@ -238,9 +257,8 @@ static enum err choose_optimiser(const struct setup *setup,
     if (recipe_text(recipe, OPT_OPTIM) == NULL)
         err = recipe_put(recipe, OPT_OPTIM, name, ORIGIN_DEFAULT, why);
     if (err == ERR_OK && recipe_text(recipe, OPT_STEPS) == NULL)
-        err =
-            recipe_put(recipe, OPT_STEPS, workers_search(recipe) ? most : "100",
-                       ORIGIN_DEFAULT, why);
+        err = recipe_put(recipe, OPT_STEPS, searches(recipe) ? most : "100",
+                         ORIGIN_DEFAULT, why);
     return err == ERR_OK ? setup_rules(setup, recipe, why) : err;
 }
 
@@ -267,14 +285,14 @@ enum err setup_load(struct setup *setup, struct recipe *recipe, struct why *why)
     enum err err = arithmetic_check(setup->isa, why);
 
     setup->intercept = habit_intercept(recipe);
-    setup->hollow = private_wanted(recipe);
+    setup->hollow = owners_wanted(recipe);
     if (err == ERR_OK)
-        err = setup->hollow ? private_gather(setup, recipe, why)
+        err = setup->hollow ? owners_gather(setup, recipe, why)
                             : load_train(setup, recipe, why);
     if (err == ERR_OK)
         err = setup_model(setup, recipe, &setup->model, why);
     if (err == ERR_OK && setup->hollow)
-        private_model(setup);
+        owners_model(setup);
     if (err == ERR_OK)
         err = choose_metric(setup, recipe, why);
     /* Holding rows out may change what the test set is encoded by. */
@@ -297,7 +315,7 @@ enum err setup_load(struct setup *setup, struct recipe *recipe, struct why *why)
         err = coded_data_vet(setup, &setup->code, why);
     if (err == ERR_OK)
         err = record_choices(setup, recipe, why);
-    return private_settle(setup, err, why);
+    return owners_settle(setup, err, why);
 }
 
 void setup_close(struct setup *setup)
@@ -310,7 +328,7 @@ void setup_close(struct setup *setup)
         dataset_close(&setup->valid);
     encoder_close(&setup->encoder);
     frame_close(&setup->frame);
-    private_close(setup);
+    owners_close(setup);
     delay_files_close(&setup->delay_files);
     code_inputs_close(&setup->inputs);
     *setup = (struct setup){0};

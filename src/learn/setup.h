@@ -69,7 +69,7 @@ struct setup {
     struct encoder encoder; /* Of the training table, for the others. */
     struct frame frame;     /* The table itself, if rows are to be held out
                                that no encoder may have seen; else no rows. */
-    /* --owners: learn/private.h. */
+    /* --owners: learn/owners.h. */
     const char *folder; /* The run's. */
     bool hollow;        /* `data` has no rows: they are with their owners. */
     struct parts parts;
@@ -79,7 +79,7 @@ struct setup {
     uint32_t *home_chunk, *home_slot; /* Behind `homes`, which is the code's. */
     struct code_homes homes;
     struct optim_options optim;
-    double scale; /* Of objectives when they are shown: numbers.h. */
+    double shown_factor; /* Of objectives when they are shown: numbers.h. */
 };
 
 /* As people call it: that of the code, or auto. */
@@ -110,6 +110,9 @@ MUST_CHECK enum err setup_encode(const struct setup *setup,
 
 /* The optimiser's numbers from the options as they are now, and their record;
  * setup_load ends with it. */
+/* As many as were asked for; threads_free ends them. */
+MUST_CHECK enum err setup_threads(const struct setup *setup, struct pool **pool,
+                                  struct why *why);
 MUST_CHECK enum err setup_numbers(struct setup *setup, struct recipe *recipe,
                                   struct why *why);
 /* The model that --model, --loss and the labels ask for. */

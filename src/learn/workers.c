@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "code/preset.h"
-#include "learn/private.h"
+#include "learn/owners.h"
 #include "learn/recipe/habit.h"
 #include "learn/rows.h"
 #include "learn/trust.h"
@@ -33,8 +33,8 @@ static void count_workers(struct setup *setup, const struct recipe *recipe)
 
     setup->local = (uint32_t)recipe_count(recipe, OPT_N);
     setup->slots = span->text != NULL ? (uint32_t)span->low : setup->local;
-    if (private_wanted(recipe))
-        setup->slots = private_files(recipe);
+    if (owners_wanted(recipe))
+        setup->slots = owners_files(recipe);
     /* A run that is kept has a coordinator, and so at least one worker. */
     if (setup->slots == 0 &&
         (listens || (keeps_state(recipe) && !setup->terms.alone))) {
@@ -57,7 +57,7 @@ static enum err refuse_missing(const struct setup *setup,
                                const struct recipe *recipe, struct why *why)
 {
     if (setup->slots <= setup->local || setup->terms.simulated ||
-        private_wanted(recipe) || recipe_given(recipe, OPT_LISTEN))
+        owners_wanted(recipe) || recipe_given(recipe, OPT_LISTEN))
         return ERR_OK;
     return why_set(
         why, ERR_SHAPE,
@@ -181,15 +181,6 @@ static enum err check_code(const struct recipe *recipe, struct why *why)
         preset_find(text) != NULL)
         return ERR_OK;
     return why_in(why, preset_unknown(text, why), "--code");
-}
-
-/* Line searches and curvature pairs: two sums must be over the same rows. */
-bool workers_search(const struct recipe *recipe)
-{
-    const char *name = recipe_text(recipe, OPT_OPTIM);
-
-    return name != NULL &&
-           (strcmp(name, "lbfgs") == 0 || strcmp(name, "newton") == 0);
 }
 
 static void choose_rows(const struct recipe *recipe, struct choices *choices)
@@ -339,8 +330,8 @@ enum err setup_workers(struct setup *setup, struct recipe *recipe,
         err = choose_code(setup, recipe, why);
     if (err == ERR_OK)
         err = setup_rules(setup, recipe, why);
-    if (err == ERR_OK && private_wanted(recipe))
-        err = private_choose(setup, recipe, why);
+    if (err == ERR_OK && owners_wanted(recipe))
+        err = owners_choose(setup, recipe, why);
     if (err == ERR_OK)
         err = trust_choose(setup, recipe, why);
     if (err == ERR_OK)
@@ -354,7 +345,7 @@ enum err setup_workers(struct setup *setup, struct recipe *recipe,
         err = ERR_RANGE; /* The command line's fault, not a file's. */
     /* Chunks are not known yet; any number finds n < s+1 before the data are
      * read, which may take a while. */
-    if (err == ERR_OK && !private_wanted(recipe))
+    if (err == ERR_OK && !owners_wanted(recipe))
         err = workers_try_code(setup, recipe, planned(setup, recipe), why);
     return err;
 }

@@ -8,8 +8,6 @@
 
 /* Does a training by this recipe fork?  What counts them answers. */
 bool workers_wanted(const struct recipe *recipe);
-/* Line searches and curvature pairs: two sums must be over the same rows. */
-bool workers_search(const struct recipe *recipe);
 /* Build the code once for real, the only honest answer to whether it fits, and
  * note how exact its steps are.  ERR_SHAPE. */
 MUST_CHECK enum err workers_try_code(struct setup *setup,

@@ -578,7 +578,7 @@ static void check_measured(const struct roll *roll, const struct parts *parts)
     }
 }
 
-/* As src/learn/private.c does; a model of more columns is not ours. */
+/* As src/learn/owners.c does; a model of more columns is not ours. */
 static enum err settle(struct roll *roll, struct parts *parts, struct why *why)
 {
     enum err err;

@@ -313,23 +313,24 @@ void ending_text(const struct setup *setup, const struct train_result *result)
     const struct optim_outcome *outcome = &result->outcome;
 
     if (isfinite(outcome->objective) && outcome->at_model)
-        (void)printf("objective  %.10g\n", outcome->objective * setup->scale);
+        (void)printf("objective  %.10g\n",
+                     outcome->objective * setup->shown_factor);
     else if (isfinite(outcome->objective) && result->steps > 0)
         (void)printf("objective  %.10g at step %u; the model is that of step "
                      "%u\n",
-                     outcome->objective * setup->scale, result->steps - 1,
-                     result->steps);
+                     outcome->objective * setup->shown_factor,
+                     result->steps - 1, result->steps);
     (void)fputs("ended      ", stdout);
     if (!result->finished && (!result->timed_out || result->steps == 0))
         stopped_text(result);
     else if (fit_diverged(result))
         (void)printf("DIVERGED: the objective was %.6g at the start; a smaller "
                      "--lr helps, or leave out --optim\n",
-                     outcome->objective_first * setup->scale);
+                     outcome->objective_first * setup->shown_factor);
     else if (outcome->end == OPTIM_CONVERGED && is_proved(setup))
         (void)printf("converged: proved to be at most %.2g above the least "
                      "objective\n",
-                     outcome->excess * setup->scale);
+                     outcome->excess * setup->shown_factor);
     else if (outcome->end == OPTIM_CONVERGED)
         (void)printf("converged: |gradient| %.2g\n", outcome->gradient_norm);
     else
@@ -346,8 +347,9 @@ void ending_json(const struct setup *setup, const struct train_result *result,
 {
     const struct optim_outcome *outcome = &result->outcome;
 
-    (void)json_object_set_new(object, "objective",
-                              json_number(outcome->objective * setup->scale));
+    (void)json_object_set_new(
+        object, "objective",
+        json_number(outcome->objective * setup->shown_factor));
     (void)json_object_set_new(object, "objective_at_model",
                               json_boolean(outcome->at_model));
     (void)json_object_set_new(object, "converged",
@@ -356,6 +358,6 @@ void ending_json(const struct setup *setup, const struct train_result *result,
                               json_string(optim_end_name(outcome->end)));
     (void)json_object_set_new(object, "gradient_norm",
                               json_number(outcome->gradient_norm));
-    (void)json_object_set_new(object, "excess",
-                              json_number(outcome->excess * setup->scale));
+    (void)json_object_set_new(
+        object, "excess", json_number(outcome->excess * setup->shown_factor));
 }

@@ -1,8 +1,8 @@
 /*
- * private.c - private data (federated training) on the coordinator's side: what
+ * owners.c - private data (federated training) on the coordinator's side: what
  * it rules out, the roll call, and a run that knows its owners.
  */
-#include "learn/private.h"
+#include "learn/owners.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,19 +18,19 @@
 #include "os/clock.h"
 #include "os/net/net.h"
 
-bool private_wanted(const struct recipe *recipe)
+bool owners_wanted(const struct recipe *recipe)
 {
     return recipe_text(recipe, OPT_OWNERS) != NULL;
 }
 
-uint32_t private_files(const struct recipe *recipe)
+uint32_t owners_files(const struct recipe *recipe)
 {
     return (uint32_t)recipe_count(recipe, OPT_OWNERS);
 }
 
 /* Rows are where they are, whatever the code would have done with them. */
-enum err private_choose(struct setup *setup, struct recipe *recipe,
-                        struct why *why)
+enum err owners_choose(struct setup *setup, struct recipe *recipe,
+                       struct why *why)
 {
     enum err err;
 
@@ -143,8 +143,8 @@ static enum err load_known(struct setup *setup, struct why *why)
     return err;
 }
 
-enum err private_gather(struct setup *setup, const struct recipe *recipe,
-                        struct why *why)
+enum err owners_gather(struct setup *setup, const struct recipe *recipe,
+                       struct why *why)
 {
     enum err err;
 
@@ -164,13 +164,13 @@ enum err private_gather(struct setup *setup, const struct recipe *recipe,
     return err;
 }
 
-void private_model(struct setup *setup)
+void owners_model(struct setup *setup)
 {
     setup->parts.model = (uint32_t)setup->model;
     setup->data.digest = parts_digest(&setup->parts);
 }
 
-enum err private_settle(struct setup *setup, enum err err, struct why *why)
+enum err owners_settle(struct setup *setup, enum err err, struct why *why)
 {
     if (setup->roll == NULL)
         return err;
@@ -188,7 +188,7 @@ enum err private_settle(struct setup *setup, enum err err, struct why *why)
     return err;
 }
 
-void private_close(struct setup *setup)
+void owners_close(struct setup *setup)
 {
     roll_free(setup->roll);
     parts_close(&setup->parts);
