@@ -38,11 +38,6 @@ enum format {
 #define FORMATS     6
 #define SNIFF_BYTES 4096u /* Of a text, to know its form by. */
 
-static struct pool *pool_of(const struct source_options *options)
-{
-    return options->pool != NULL ? options->pool : pool_serial();
-}
-
 /* Does `path`, less ".gz" or ".zst", end with `ending`? */
 static bool has_ending(const char *path, const char *ending)
 {
@@ -180,7 +175,7 @@ static enum err read_indexed(const struct source_options *options, bool known,
         twice ? version_of(options->spec) : (struct input_identity){0};
     struct input_identity after;
     bool index_zero = false;
-    enum err err = libsvm_stage(options->spec, *from_zero, pool_of(options),
+    enum err err = libsvm_stage(options->spec, *from_zero, source_pool(options),
                                 stage, &index_zero, why);
 
     if (index_zero && known)
@@ -191,7 +186,7 @@ static enum err read_indexed(const struct source_options *options, bool known,
     stage_clear(stage);
     if (why != NULL)
         *why = (struct why){0};
-    err = libsvm_stage(options->spec, true, pool_of(options), stage,
+    err = libsvm_stage(options->spec, true, source_pool(options), stage,
                        &index_zero, why);
     after = version_of(options->spec);
     if (err == ERR_OK &&
@@ -311,8 +306,9 @@ static enum err build(const struct source_options *options, struct stage *stage,
     struct stage_options how;
     const enum err err = describe(options, &how, why);
 
-    return err == ERR_OK ? stage_build(stage, &how, pool_of(options), data, why)
-                         : err;
+    return err == ERR_OK
+               ? stage_build(stage, &how, source_pool(options), data, why)
+               : err;
 }
 
 static enum err settle(const struct source_options *options,
@@ -377,7 +373,7 @@ static enum err pack_rows(const struct source_options *options,
 
     if (err == ERR_OK)
         err = memory_pack(options->memory, wants_wide(options), &how,
-                          pool_of(options), &made, why);
+                          source_pool(options), &made, why);
     if (err == ERR_OK)
         err = settle(options, &made, why);
     if (err == ERR_OK)
@@ -573,7 +569,7 @@ static enum err fill_cache(const struct source_options *options,
     /* A copy of rows that are not those hashed would be believed later on. */
     if (err != ERR_OK || !cache_place_holds(place, options))
         return err;
-    if (cache_store(place, data, options->encoder, pool_of(options),
+    if (cache_store(place, data, options->encoder, source_pool(options),
                     &trouble) != ERR_OK)
         source_note(options, "%s", trouble.text);
     return ERR_OK;
@@ -595,8 +591,8 @@ static enum err load_cached(const struct source_options *options,
     /* What cannot be hashed cannot be read either, or is a pipe. */
     if (cache_place(options, &place, NULL) != ERR_OK)
         return load_file(options, data, why);
-    err =
-        cache_load(&place, pool_of(options), data, options->encoder, &trouble);
+    err = cache_load(&place, source_pool(options), data, options->encoder,
+                     &trouble);
     if (err == ERR_OK)
         return ERR_OK;
     if (err != ERR_NOTFOUND)

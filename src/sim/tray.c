@@ -41,10 +41,10 @@ static bool has_link(const struct sim_tray *tray, uint32_t link)
 /* False: no writer packs like that; who sent it is found out alone. */
 static bool copy_sums(const struct msg_tally *msg, uint32_t room, int64_t *sum)
 {
-    struct unpacker unpacker = unpacker_on(&msg->packed);
+    struct unpacking unpacking = unpack_begin(&msg->packed);
 
     return msg->sum == NULL && msg->dims <= room &&
-           unpack_next(&unpacker, msg->dims, sum);
+           unpack_next(&unpacking, msg->dims, sum);
 }
 
 bool sim_tray_put(struct world *world, uint32_t link)

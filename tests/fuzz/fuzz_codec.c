@@ -140,7 +140,7 @@ static void keep_packed(const struct codec_room *room, bool good,
                         const uint8_t *data, size_t size)
 {
     struct codec_room packed = *room;
-    struct unpacker unpacker;
+    struct unpacking unpacking;
     struct msg msg;
 
     packed.packed = true;
@@ -153,8 +153,8 @@ static void keep_packed(const struct codec_room *room, bool good,
         return;
     }
     CHECK(msg.tally.packed.count == msg.tally.dims);
-    unpacker = unpacker_on(&msg.tally.packed);
-    CHECK(unpack_next(&unpacker, msg.tally.dims, packed.sum) == good);
+    unpacking = unpack_begin(&msg.tally.packed);
+    CHECK(unpack_next(&unpacking, msg.tally.dims, packed.sum) == good);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

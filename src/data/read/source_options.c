@@ -7,6 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
+struct pool *source_pool(const struct source_options *options)
+{
+    return options->pool != NULL ? options->pool : pool_serial();
+}
+
 const char *source_shown(const struct source_options *options)
 {
     if (options->spec == NULL)

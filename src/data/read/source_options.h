@@ -67,6 +67,7 @@ struct source_options {
     void *note_context;
 };
 
+struct pool *source_pool(const struct source_options *options);
 /* What people call the source. */
 const char *source_shown(const struct source_options *options);
 /* Tell a sentence that is no error. */

@@ -19,11 +19,6 @@
 
 enum { SLURP_BYTES = 1 << 16 };
 
-static struct pool *pool_of(const struct source_options *options)
-{
-    return options->pool != NULL ? options->pool : pool_serial();
-}
-
 bool table_wants_encoder(const struct source_options *options)
 {
     return options->categorical != NULL || options->pairs ||
@@ -246,7 +241,7 @@ static enum err stage_numbers(const struct source_options *options,
                       .header_wanted = options->header,
                       .separator = separator};
     enum err err =
-        csv_stage(options->spec, text, &csv, pool_of(options), stage, why);
+        csv_stage(options->spec, text, &csv, source_pool(options), stage, why);
 
     if (err == ERR_OK)
         err = keep_columns(options, &csv, why);
@@ -421,7 +416,8 @@ enum err table_stage_npy(const struct source_options *options,
         if (err == ERR_OK)
             err = encode_frame(options, &frame, stage, why);
     } else if (err == ERR_OK) {
-        err = npy_stage(in, labels, count, &form, pool_of(options), stage, why);
+        err = npy_stage(in, labels, count, &form, source_pool(options), stage,
+                        why);
         if (err == ERR_OK)
             err = keep_columns(options, &form, why);
     }
@@ -513,7 +509,7 @@ enum err table_read_memory(const struct source_options *options,
     if (fitted(options) == NULL ? table_wants_encoder(options)
                                 : !encoder_plain_columns(fitted(options)))
         return table_refuse_encoder(why);
-    err = memory_stage(from, pool_of(options), stage, why);
+    err = memory_stage(from, source_pool(options), stage, why);
     if (err == ERR_OK && from->x != NULL)
         err = table_keep_plain(options, (uint32_t)from->cols, why);
     else if (err == ERR_OK && options->encoder != NULL &&
@@ -529,7 +525,7 @@ static enum err stage_idx(const struct source_options *options,
     struct csv form = {.wanted = {.label = LABEL_NONE}};
     uint64_t cols = 0;
     enum err err =
-        idx_stage(in, labels, count, &cols, pool_of(options), stage, why);
+        idx_stage(in, labels, count, &cols, source_pool(options), stage, why);
 
     if (err != ERR_OK)
         return err;

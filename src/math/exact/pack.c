@@ -100,9 +100,9 @@ enum err packed_find(const uint8_t *in, size_t size, size_t count,
     return ERR_OK;
 }
 
-struct unpacker unpacker_on(const struct packed *packed)
+struct unpacking unpack_begin(const struct packed *packed)
 {
-    return (struct unpacker){
+    return (struct unpacking){
         .width = packed->bytes,
         .block = packed->bytes + blocks_of(packed->count),
         .left = packed->count,
@@ -126,23 +126,24 @@ static bool get_last(const struct pack_ops *ops, const uint8_t *in,
            memcmp(again, in, bytes) == 0;
 }
 
-bool unpack_next(struct unpacker *unpacker, size_t count, int64_t *values)
+bool unpack_next(struct unpacking *unpacking, size_t count, int64_t *values)
 {
     const struct pack_ops *const ops = pack_ops_of(isa_best());
     const size_t full = count / PACK_BLOCK;
     const size_t last = count % PACK_BLOCK;
     size_t words = 0;
 
-    CHECK(count <= unpacker->left);
-    CHECK(last == 0 || count == unpacker->left);
-    if (!ops->get(unpacker->block, unpacker->width, full * PACK_LANES, values))
+    CHECK(count <= unpacking->left);
+    CHECK(last == 0 || count == unpacking->left);
+    if (!ops->get(unpacking->block, unpacking->width, full * PACK_LANES,
+                  values))
         return false;
     for (size_t b = 0; b < full; b++)
-        words += unpacker->width[b];
-    unpacker->width += full;
-    unpacker->block += PACK_LANES * words;
-    unpacker->left -= count;
-    return last == 0 || get_last(ops, unpacker->block, *unpacker->width, last,
+        words += unpacking->width[b];
+    unpacking->width += full;
+    unpacking->block += PACK_LANES * words;
+    unpacking->left -= count;
+    return last == 0 || get_last(ops, unpacking->block, *unpacking->width, last,
                                  values + full * PACK_BLOCK);
 }
 
@@ -150,13 +151,13 @@ enum err unpack_i64(const uint8_t *in, size_t size, size_t count,
                     int64_t *values, size_t *used)
 {
     struct packed packed;
-    struct unpacker unpacker;
+    struct unpacking unpacking;
     enum err err = packed_find(in, size, count, &packed);
 
     if (err != ERR_OK)
         return err;
-    unpacker = unpacker_on(&packed);
-    if (!unpack_next(&unpacker, count, values))
+    unpacking = unpack_begin(&packed);
+    if (!unpack_next(&unpacking, count, values))
         return ERR_FORMAT;
     *used = packed.size;
     return ERR_OK;

@@ -54,15 +54,15 @@ MUST_CHECK enum err packed_find(const uint8_t *in, size_t size, size_t count,
                                 struct packed *packed);
 
 /* Its values one after the other. */
-struct unpacker {
+struct unpacking {
     const uint8_t *width, *block;
     size_t left; /* Values. */
 };
 
-struct unpacker unpacker_on(const struct packed *packed);
+struct unpacking unpack_begin(const struct packed *packed);
 /* The next `count` of them: whole blocks, or all that are left.  False if no
  * writer writes such blocks; `values` and what follows is then unspecified. */
-MUST_CHECK bool unpack_next(struct unpacker *unpacker, size_t count,
+MUST_CHECK bool unpack_next(struct unpacking *unpacking, size_t count,
                             int64_t *values);
 
 /* All at once; fails as packed_find does, and with ERR_FORMAT as unpack_next.

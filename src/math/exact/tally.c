@@ -344,25 +344,25 @@ struct slice {
 
 static_assert(TAKE_BLOCK % PACK_BLOCK == 0, "unpack_next takes whole blocks");
 
-static bool slice_next(struct slice *slice, struct unpacker *unpacker)
+static bool slice_next(struct slice *slice, struct unpacking *unpacking)
 {
     slice->first += slice->count;
     slice->count =
-        unpacker->left < TAKE_BLOCK ? (uint32_t)unpacker->left : TAKE_BLOCK;
-    return unpack_next(unpacker, slice->count, slice->sum);
+        unpacking->left < TAKE_BLOCK ? (uint32_t)unpacking->left : TAKE_BLOCK;
+    return unpack_next(unpacking, slice->count, slice->sum);
 }
 
 /* What was added from coordinate 0 up to `end`. */
 static void take_out(struct tally *tally, const struct packed *packed,
                      uint32_t end)
 {
-    struct unpacker unpacker = unpacker_on(packed);
+    struct unpacking unpacking = unpack_begin(packed);
     struct slice slice;
 
     slice.first = 0;
     slice.count = 0;
     while (slice.first + slice.count < end) {
-        CHECK(slice_next(&slice, &unpacker));
+        CHECK(slice_next(&slice, &unpacking));
         for (uint32_t j = 0; j < slice.count; j++)
             slice.sum[j] = (int64_t)(0 - (uint64_t)slice.sum[j]);
         best()->sum(slice.sum, tally->sum + slice.first, slice.count);
@@ -374,13 +374,13 @@ static void take_out(struct tally *tally, const struct packed *packed,
 static bool put_in(struct tally *tally, const struct packed *packed)
 {
     const struct tally_ops *const ops = best();
-    struct unpacker unpacker = unpacker_on(packed);
+    struct unpacking unpacking = unpack_begin(packed);
     struct slice slice;
 
     slice.first = 0;
     slice.count = 0;
-    while (unpacker.left > 0) {
-        const bool unpacked = slice_next(&slice, &unpacker);
+    while (unpacking.left > 0) {
+        const bool unpacked = slice_next(&slice, &unpacking);
         int64_t *const sum = tally->sum + slice.first;
 
         if (unpacked &&
@@ -396,7 +396,7 @@ static bool put_in(struct tally *tally, const struct packed *packed)
 bool tally_take_packed(struct tally *tally, const struct packed *packed)
 {
     const struct tally_ops *const ops = best();
-    struct unpacker unpacker = unpacker_on(packed);
+    struct unpacking unpacking = unpack_begin(packed);
     bool good = true;
 
     CHECK(packed->count == tally->dims);
@@ -404,7 +404,7 @@ bool tally_take_packed(struct tally *tally, const struct packed *packed)
         const uint32_t left = tally->dims - j;
         const uint32_t count = left < TAKE_BLOCK ? left : TAKE_BLOCK;
 
-        good = unpack_next(&unpacker, count, tally->sum + j) &&
+        good = unpack_next(&unpacking, count, tally->sum + j) &&
                ops->within(tally->sum + j, count);
     }
     tally->blank = false;

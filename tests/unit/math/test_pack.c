@@ -248,18 +248,18 @@ static void test_pieces(void **state)
         int64_t back[COUNT_MAX];
         struct packing packing;
         struct packed packed;
-        struct unpacker unpacker;
+        struct unpacking unpacking;
         size_t at = 0;
 
         make(&packing, bits, COUNT_MAX, bits);
         assert_int_equal(
             packed_find(packing.bytes, packing.size, COUNT_MAX, &packed),
             ERR_OK);
-        unpacker = unpacker_on(&packed);
-        for (size_t piece = PACK_BLOCK; unpacker.left > 0; at += piece) {
+        unpacking = unpack_begin(&packed);
+        for (size_t piece = PACK_BLOCK; unpacking.left > 0; at += piece) {
             piece = piece == PACK_BLOCK ? 2 * PACK_BLOCK : PACK_BLOCK;
-            piece = piece < unpacker.left ? piece : unpacker.left;
-            assert_true(unpack_next(&unpacker, piece, back + at));
+            piece = piece < unpacking.left ? piece : unpacking.left;
+            assert_true(unpack_next(&unpacking, piece, back + at));
         }
         assert_int_equal(at, COUNT_MAX);
         assert_memory_equal(back, packing.values, sizeof back);

@@ -96,14 +96,14 @@ static void test_packed_sums(void **state)
     for (uint32_t i = 0; i < ROUNDS; i++) {
         int64_t sum[RANDOM_SUM_DIMS];
         struct msg sent, got;
-        struct unpacker unpacker;
+        struct unpacking unpacking;
 
         make(f, MSG_TALLY, &sent);
         assert_int_equal(codec_decode(f->bytes, f->size, &room, &got), ERR_OK);
         assert_null(got.tally.sum);
         assert_int_equal(got.tally.packed.count, sent.tally.dims);
-        unpacker = unpacker_on(&got.tally.packed);
-        assert_true(unpack_next(&unpacker, sent.tally.dims, sum));
+        unpacking = unpack_begin(&got.tally.packed);
+        assert_true(unpack_next(&unpacking, sent.tally.dims, sum));
         assert_memory_equal(sum, sent.tally.sum, sent.tally.dims * sizeof *sum);
         assert_int_equal(codec_encode(&got, f->again), f->size);
         assert_memory_equal(f->again, f->bytes, f->size);
