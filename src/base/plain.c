@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/hex.h"
+
 /* Bytes of a character by its first one; 0: none begins so. */
 static size_t length_of(unsigned char first)
 {
@@ -73,11 +75,10 @@ void plain_text(char *text)
 
 void plain_controls(char *text, size_t size)
 {
-    static const char digits[] = "0123456789abcdef";
-
     for (char *at = text; *at != '\0'; at++) {
-        const unsigned char code = (unsigned char)*at;
+        const uint8_t code = (uint8_t)*at;
         const size_t room = size - (size_t)(at - text);
+        char digits[sizeof "1b"];
         size_t rest;
 
         if (code >= ' ' && code != 0x7f)
@@ -91,8 +92,7 @@ void plain_controls(char *text, size_t size)
         at[4 + rest] = '\0';
         at[0] = '\\';
         at[1] = 'x';
-        at[2] = digits[code >> 4];
-        at[3] = digits[code & 15];
+        memcpy(at + 2, hex_put(&code, 1, digits), 2);
         at += 3;
     }
 }
