@@ -160,12 +160,8 @@ static enum err report(struct train_result *result, struct muster_model *model)
 
 static enum err look_on(struct cluster *c)
 {
-    const struct waiting waiting = {
-        .wanted = c->run.slots,
-        .remote = c->run.local_workers < c->run.slots,
-        .resumed = c->run.resume,
-        .patience = train_patience(c->run.slots, c->run.local_workers),
-    };
+    const struct waiting waiting =
+        waiting_for(c->run.slots, c->run.local_workers, c->run.resume);
 
     return witness_new(c->wish->recipe, &waiting, &c->witness);
 }

@@ -175,12 +175,8 @@ static enum err make_model(struct fitting *f, const struct train_result *result,
 
 static enum err look_on(struct fitting *f)
 {
-    const struct waiting waiting = {
-        .wanted = f->setup.slots,
-        .remote = f->setup.local < f->setup.slots,
-        .resumed = recipe_given(&f->choices, OPT_RESUME),
-        .patience = train_patience(f->setup.slots, f->setup.local),
-    };
+    const struct waiting waiting = waiting_for(
+        f->setup.slots, f->setup.local, recipe_given(&f->choices, OPT_RESUME));
 
     return witness_new(f->asked, &waiting, &f->witness);
 }

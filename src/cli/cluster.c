@@ -128,12 +128,11 @@ static void describe(struct run *run)
 
     run_show_steps(run, &optim);
     run->screen.code = setup_code_name(run->setup);
-    run->screen.waiting = (struct waiting){
-        .wanted = run->setup->slots,
-        .remote = away && !run->setup->hollow, /* Owners came already. */
-        .resumed = option_given(&run->cli->options, OPT_RESUME),
-        .patience = train_patience(run->setup->slots, run->setup->local),
-    };
+    run->screen.waiting =
+        waiting_for(run->setup->slots, run->setup->local,
+                    option_given(&run->cli->options, OPT_RESUME));
+    if (run->setup->hollow)
+        run->screen.waiting.remote = false; /* Owners came already. */
     /* Local workers can be killed; the invitation is honest anywhere. */
     run->screen.invite =
         run->setup->local > 0 && option_flag(&run->cli->options, OPT_DEMO);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "node/run/train.h"
+
 #define SAID_US   (5 * SECOND_US)
 #define NAMES_MAX 4u
 
@@ -43,6 +45,16 @@ static void name_them(const struct progress *progress, char *text, size_t size)
     }
     if (named > 0 && used < size)
         (void)snprintf(text + used, size - used, ")");
+}
+
+struct waiting waiting_for(uint32_t wanted, uint32_t local, bool resumed)
+{
+    return (struct waiting){
+        .wanted = wanted,
+        .remote = local < wanted,
+        .resumed = resumed,
+        .patience = train_patience(wanted, local),
+    };
 }
 
 static void say(const struct waiting *waiting, const struct progress *progress,

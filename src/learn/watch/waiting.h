@@ -23,6 +23,9 @@ struct waiting {
     uint32_t said; /* So many were there. */
 };
 
+/* Of a run that begins with `wanted` workers, `local` of them its own. */
+struct waiting waiting_for(uint32_t wanted, uint32_t local, bool resumed);
+
 /* The sentence that is due now, in `text`; NULL: none is. */
 const char *waiting_look(struct waiting *waiting,
                          const struct progress *progress, time_us now,
