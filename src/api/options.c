@@ -9,6 +9,7 @@
 #include "code/preset.h"
 #include "code/rules.h"
 #include "core/star/coordinator.h"
+#include "learn/workers.h"
 #include "math/exact/follow.h"
 #include "os/run/threads.h"
 
@@ -93,11 +94,7 @@ static enum err check(const struct wish *o, struct why *why)
     if (o->workers > WORKERS_MAX || o->wanted > WORKERS_MAX)
         return why_set(why, ERR_SHAPE, "n and workers must be at most %u",
                        WORKERS_MAX);
-    if (o->wanted > o->workers && o->listen == NULL)
-        return why_set(why, ERR_SHAPE,
-                       "workers is more than n, but nobody can join: listen "
-                       "is not set");
-    return ERR_OK;
+    return workers_can_come(o->wanted, o->workers, o->listen != NULL, why);
 }
 
 enum err wish_rules(const struct wish *o, const struct code_spec *code,

@@ -52,19 +52,27 @@ static void count_workers(struct setup *setup, const struct recipe *recipe)
         setup->workers_max = setup->local;
 }
 
-/* Who waits for workers that cannot come waits for nothing. */
-static enum err refuse_missing(const struct setup *setup,
-                               const struct recipe *recipe, struct why *why)
+enum err workers_can_come(uint32_t wanted, uint32_t local, bool listens,
+                          struct why *why)
 {
-    if (setup->slots <= setup->local || setup->terms.simulated ||
-        owners_wanted(recipe) || recipe_given(recipe, OPT_LISTEN))
+    if (wanted <= local || listens)
         return ERR_OK;
     return why_set(
         why, ERR_SHAPE,
         "--workers %u is more than the %u that -n starts, and nobody "
         "can join without --listen; add --listen, or leave out one "
         "of the two",
-        setup->slots, setup->local);
+        wanted, local);
+}
+
+/* Owners come by themselves, and simulated workers are always there. */
+static enum err refuse_missing(const struct setup *setup,
+                               const struct recipe *recipe, struct why *why)
+{
+    if (setup->terms.simulated || owners_wanted(recipe))
+        return ERR_OK;
+    return workers_can_come(setup->slots, setup->local,
+                            recipe_given(recipe, OPT_LISTEN), why);
 }
 
 bool workers_wanted(const struct recipe *recipe)

@@ -8,6 +8,10 @@
 
 /* Does a training by this recipe fork?  What counts them answers. */
 bool workers_wanted(const struct recipe *recipe);
+/* Who waits for workers that cannot come waits for nothing: ERR_SHAPE if more
+ * are wanted than are started here and nobody can join. */
+MUST_CHECK enum err workers_can_come(uint32_t wanted, uint32_t local,
+                                     bool listens, struct why *why);
 /* Build the code once for real, the only honest answer to whether it fits, and
  * note how exact its steps are.  ERR_SHAPE. */
 MUST_CHECK enum err workers_try_code(struct setup *setup,
