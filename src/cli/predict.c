@@ -20,8 +20,6 @@
 #include "os/file/input.h"
 #include "os/file/output.h"
 
-#define MODEL_BEGINS "solver_type "
-
 struct predict {
     struct cli *cli;
     struct model_file model;
@@ -240,15 +238,15 @@ static enum err write_out(const struct predict *predict, const char *out,
 
 static bool is_model(const char *path)
 {
-    char first[sizeof MODEL_BEGINS] = "";
+    char first[MODEL_HEAD_SIZE];
     struct input input;
     size_t got = 0;
     bool same;
 
     if (input_is_stream(path) || input_open(&input, path, NULL) != ERR_OK)
         return false;
-    same = input_read_at(&input, 0, first, sizeof first - 1, &got) == ERR_OK &&
-           strcmp(first, MODEL_BEGINS) == 0;
+    same = input_read_at(&input, 0, first, sizeof first, &got) == ERR_OK &&
+           model_begins(first, got);
     input_close(&input);
     return same;
 }

@@ -138,12 +138,17 @@ enum err save_check_name(const char *path, const char *hint, struct why *why)
                    path, ending, hint);
 }
 
-/* What a model begins with, ours and LIBLINEAR's. */
-static const char model_head[] = "solver_type ";
+bool model_begins(const char *head, size_t size)
+{
+    static const char begin[] = "solver_type ";
+
+    _Static_assert(sizeof begin - 1 == MODEL_HEAD_SIZE, "as long as that");
+    return size >= MODEL_HEAD_SIZE && memcmp(head, begin, MODEL_HEAD_SIZE) == 0;
+}
 
 bool save_destroys(const char *path)
 {
-    char head[sizeof model_head];
+    char head[MODEL_HEAD_SIZE];
     struct input input;
     size_t got = 0;
     enum err err;
@@ -153,11 +158,10 @@ bool save_destroys(const char *path)
     err = input_open(&input, path, NULL);
     if (err != ERR_OK)
         return err == ERR_DENIED;
-    if (input_read_at(&input, 0, head, sizeof model_head - 1, &got) != ERR_OK)
+    if (input_read_at(&input, 0, head, sizeof head, &got) != ERR_OK)
         got = 1;
     input_close(&input);
-    return got > 0 &&
-           (got < sizeof model_head - 1 || memcmp(head, model_head, got) != 0);
+    return got > 0 && !model_begins(head, got);
 }
 
 /* Gigabytes of zeros are told by the first: files by a look, and what a device

@@ -5,6 +5,7 @@
 #define LEARN_SAVE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "model/file.h"
 
@@ -26,6 +27,9 @@ const char *save_other_form(const char *path);
 /* ERR_SHAPE if the name has one; the hint comes before what converts. */
 MUST_CHECK enum err save_check_name(const char *path, const char *hint,
                                     struct why *why);
+/* Does a file begin with these bytes as models do, ours and LIBLINEAR's? */
+#define MODEL_HEAD_SIZE 12u
+bool model_begins(const char *head, size_t size);
 /* A file with something in it that does not begin as models do: a model takes
  * the place of a model, or of nothing. */
 bool save_destroys(const char *path);

@@ -82,10 +82,15 @@ bool optim_converged(const struct optim *opt)
     return gap_reached(opt);
 }
 
+/* Were they told how near to the optimum is near enough? */
+static bool goes_by_accuracy(const struct optim_options *options)
+{
+    return options->kind == OPTIM_LBFGS || options->kind == OPTIM_NEWTON;
+}
+
 bool optim_may_end(const struct optim_options *options)
 {
-    return options->kind == OPTIM_LBFGS || options->kind == OPTIM_NEWTON ||
-           options->tol > 0 || options->gap > 0;
+    return goes_by_accuracy(options) || options->tol > 0 || options->gap > 0;
 }
 
 enum optim_end optim_end(const struct optim *opt)
@@ -141,14 +146,9 @@ struct optim_outcome optim_outcome(const struct optim *opt)
     return outcome;
 }
 
-/* lbfgs and newton were told how near is near enough; who has no such rule is
- * near enough at EXCESS_SMALL. */
 static double excess_allowed(const struct optim_options *options)
 {
-    const bool ruled =
-        options->kind == OPTIM_LBFGS || options->kind == OPTIM_NEWTON;
-
-    return ruled ? options->accuracy : EXCESS_SMALL;
+    return goes_by_accuracy(options) ? options->accuracy : EXCESS_SMALL;
 }
 
 void optim_judge(const struct optim_options *options,
