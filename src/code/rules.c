@@ -66,6 +66,7 @@ static const char *const names[TRAITS] = {
     [TRAIT_RATED] = "--optim gd, agd or momentum",
     [TRAIT_NO_RATE] = "no --lr",
     [TRAIT_RATE_RULE] = "--schedule",
+    [TRAIT_BATCH] = "--batch",
     [TRAIT_ENDS] = "--tol",
     [TRAIT_GAP] = "--gap",
     [TRAIT_NO_OPTIMUM] = "no --optimum",
@@ -120,6 +121,32 @@ static const struct rule rules[] = {
      "derivatives; take --optim lbfgs or another code"},
     {TRAIT(GAP) | TRAIT(NO_OPTIMUM), 0,
      "--gap needs --optimum F, the least objective"},
+
+    /* Minibatches. */
+    {TRAIT(SEARCHES), TRAIT(BATCH),
+     "--optim <optim> compares sums of one step with those of another, and "
+     "with <it> they are over other rows; take gd, momentum, nesterov, adam "
+     "or adamw"},
+    {TRAIT(SGD), TRAIT(BATCH),
+     "--optim sgd goes from row to row and has no batches; --optim gd with "
+     "<it> is minibatch SGD"},
+    {TRAIT(FUNCTION), TRAIT(BATCH),
+     "<it> needs the rows themselves; a gradient function knows chunks only"},
+    {TRAIT(BATCH), TRAIT(ENDS),
+     "<it> goes by the gradient of all rows, and a step of --batch knows that "
+     "of its own; say --passes or --steps"},
+    {TRAIT(BLOCKS), TRAIT(BATCH),
+     "code <code> multiplies by coded data, all rows at once; with <it> take "
+     "a code of rows (steal, frc, rep, ignore, agc)"},
+    {TRAIT(AVERAGES), TRAIT(BATCH),
+     "code <code> lets each worker step over its own rows; leave out <it>, or "
+     "take another code"},
+    {TRAIT(LATE), TRAIT(BATCH),
+     "staleness adds answers of several steps, and with <it> they are over "
+     "other rows; leave one of them out"},
+    {TRAIT(OWNERS), TRAIT(BATCH),
+     "<it> does not go with --owners yet: batches are cut from rows that lie "
+     "in one place"},
 
     /* Models. */
     {TRAIT(FUNCTION), TRAIT(BLOCKS) | TRAIT(AVERAGES) | TRAIT(MATRIX),

@@ -67,6 +67,7 @@ enum trait {
     TRAIT_RATED,  /* It needs a rate, ... */
     TRAIT_NO_RATE,
     TRAIT_RATE_RULE, /* ... which changes from step to step. */
+    TRAIT_BATCH,     /* A step is over some of the rows. */
     TRAIT_ENDS,      /* It ends by the gradient or the objective. */
     TRAIT_GAP,
     TRAIT_NO_OPTIMUM,

@@ -106,20 +106,51 @@ static void get_subject(struct reader *in, struct subject *subject)
 
 /* --- each kind ------------------------------------------------------------ */
 
-struct brief brief_linear(uint8_t room[BRIEF_MAX],
-                          const struct subject *subject)
+static void put_sampler(struct writer *out, const struct sampler *sampler)
 {
+    put_text(out, sampler_name(sampler->kind));
+    put_u32(out, sampler->chunk_rows);
+    put_u32(out, sampler->batch);
+    put_u64(out, sampler->seed);
+}
+
+/* Of so many rows. */
+static void get_sampler(struct reader *in, const struct dataset_shape *rows,
+                        struct sampler *sampler)
+{
+    char name[NAME_MAX];
+
+    get_text(in, name, sizeof name);
+    sampler->rows = rows->rows;
+    sampler->chunk_rows = get_u32(in);
+    sampler->batch = get_u32(in);
+    sampler->seed = get_u64(in);
+    in->ok = in->ok && sampler_parse(name, &sampler->kind) &&
+             sampler_fits(sampler) && sampler_chunks(sampler) <= CHUNKS_MAX &&
+             (sampler->kind == SAMPLER_ROWS ||
+              sampler->chunk_rows == rows->chunk_rows);
+}
+
+struct brief brief_linear(uint8_t room[BRIEF_MAX],
+                          const struct subject *subject,
+                          const struct sampler *sampler)
+{
+    const struct sampler whole = {.rows = subject->rows.rows,
+                                  .chunk_rows = subject->rows.chunk_rows};
     struct writer out = begin(room, &linear_evaluator);
 
     put_subject(&out, subject);
+    put_sampler(&out, sampler->kind == SAMPLER_WHOLE ? &whole : sampler);
     return end(&out);
 }
 
-enum err brief_read_linear(const struct brief *brief, struct subject *subject)
+enum err brief_read_linear(const struct brief *brief, struct subject *subject,
+                           struct sampler *sampler)
 {
     struct reader in = after_name(brief, linear_evaluator.name);
 
     get_subject(&in, subject);
+    get_sampler(&in, &subject->rows, sampler);
     return done(&in);
 }
 
@@ -242,5 +273,5 @@ struct brief brief_rows(uint8_t room[BRIEF_MAX], const struct problem *problem,
         return brief_products(room, &subject.rows);
     return optim->kind == OPTIM_AVERAGE
                ? brief_local(room, &subject, &optim->local)
-               : brief_linear(room, &subject);
+               : brief_linear(room, &subject, &optim->sampler);
 }

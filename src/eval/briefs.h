@@ -8,6 +8,7 @@
 #define EVAL_BRIEFS_H
 
 #include "base/brief.h"
+#include "base/sampler.h"
 #include "eval/user.h"
 #include "model/linear/problem.h"
 #include "optim/optim.h"
@@ -30,9 +31,11 @@ struct passes {
     uint32_t free;
 };
 
-/* Each writes to `room`, which is the caller's and outlives the brief. */
+/* Each writes to `room`, which is the caller's and outlives the brief.  Of a
+ * sampler that is SAMPLER_WHOLE nothing else is looked at. */
 struct brief brief_linear(uint8_t room[BRIEF_MAX],
-                          const struct subject *subject);
+                          const struct subject *subject,
+                          const struct sampler *sampler);
 struct brief brief_local(uint8_t room[BRIEF_MAX], const struct subject *subject,
                          const struct local *local);
 struct brief brief_products(uint8_t room[BRIEF_MAX],

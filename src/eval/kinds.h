@@ -18,7 +18,8 @@ bool brief_names(const struct brief *brief, const char *name);
 
 /* What is behind the name, each by its own kind.  ERR_FORMAT. */
 MUST_CHECK enum err brief_read_linear(const struct brief *brief,
-                                      struct subject *subject);
+                                      struct subject *subject,
+                                      struct sampler *sampler);
 MUST_CHECK enum err brief_read_local(const struct brief *brief,
                                      struct subject *subject,
                                      struct local *local);

@@ -6,9 +6,15 @@
  * the end.  Where such parts would take much memory, threads share the tally
  * instead: they divide rows first, columns then (problem_shares).  Integers:
  * any order gives the same bits.
+ *
+ * Rows of a minibatch are gathered, a chunk at a time in each thread, and given
+ * to the same kernels.  No row is in a batch twice, so that the bounds that are
+ * proved of the sums of all rows (bounds.h: sums of sizes, none negative) hold
+ * of a batch's too.
  */
 #include "base/check.h"
 #include "base/mem.h"
+#include "data/rows/gather.h"
 #include "eval/kinds.h"
 #include "math/exact/tally.h"
 
@@ -23,8 +29,10 @@ struct linear {
     struct dataset seen;        /* The same as it was when a run was begun. */
     uint32_t first;             /* As in the shelf. */
     struct problem problem;     /* Of `seen`. */
-    struct pool *pool;          /* Borrowed. */
-    struct tally *parts;        /* One per thread; of the first one: none. */
+    struct sampler sampler;     /* Which rows chunks stand for. */
+    struct gather *gathers; /* One per thread; NULL: all rows, as they lie. */
+    struct pool *pool;      /* Borrowed. */
+    struct tally *parts;    /* One per thread; of the first one: none. */
     struct {
         double *r;       /* Residuals; NULL: threads have parts. */
         double *losses;  /* One per chunk. */
@@ -96,6 +104,22 @@ static enum err threads_init(struct linear *linear)
     return ERR_OK;
 }
 
+static enum err gathers_init(struct linear *linear)
+{
+    const uint32_t most = sampler_chunk_most(&linear->sampler);
+    enum err err = ERR_OK;
+
+    if (linear->sampler.kind == SAMPLER_WHOLE)
+        return ERR_OK;
+    linear->gathers = mem_new(linear->threads, sizeof *linear->gathers);
+    if (linear->gathers == NULL)
+        return ERR_NOMEM;
+    for (uint32_t i = 0; err == ERR_OK && i < linear->threads; i++)
+        err = gather_init(&linear->gathers[i], linear->data,
+                          linear->head.chunks, most);
+    return err;
+}
+
 static enum err linear_init(struct linear *linear)
 {
     const uint32_t dims = problem_dims(&linear->problem);
@@ -106,9 +130,13 @@ static enum err linear_init(struct linear *linear)
         err = problem_round_init(&linear->round, &linear->problem);
     if (err == ERR_OK)
         err = threads_init(linear);
+    if (err == ERR_OK)
+        err = gathers_init(linear);
     if (err != ERR_OK)
         return err;
     chunkset_copy(&linear->seen.present, &linear->data->present);
+    if (linear->gathers != NULL)
+        return parts_init(linear, dims, linear->head.chunks);
     return has_large_parts(linear, dims) &&
                    problem_shares(&linear->problem, EVALUATE_GRADIENT)
                ? share_init(linear, chunks)
@@ -124,7 +152,10 @@ static void linear_close(struct evaluator *self)
             tally_close(&linear->parts[i]);
         if (linear->scratch != NULL)
             mem_free(linear->scratch[i]);
+        if (linear->gathers != NULL)
+            gather_close(&linear->gathers[i]);
     }
+    mem_free(linear->gathers);
     mem_free(linear->parts);
     mem_free(linear->scratch);
     mem_free(linear->errs);
@@ -160,11 +191,14 @@ static enum err linear_open(const struct brief *brief,
 {
     struct linear *const made = mem_new(1, sizeof *made);
     struct subject subject;
-    enum err err =
-        made == NULL ? ERR_NOMEM : brief_read_linear(brief, &subject);
+    enum err err = made == NULL
+                       ? ERR_NOMEM
+                       : brief_read_linear(brief, &subject, &made->sampler);
 
     if (err == ERR_OK)
         err = subject_problem(&subject, shelf, &made->problem);
+    if (err == ERR_OK && shelf->part && made->sampler.kind != SAMPLER_WHOLE)
+        err = ERR_SHAPE; /* Their chunks are cut by themselves. */
     if (err != ERR_OK) {
         mem_free(made);
         return err;
@@ -180,7 +214,7 @@ static enum err linear_open(const struct brief *brief,
         .ops = &linear_evaluator,
         .dims = problem_dims(&made->problem),
         .sums = problem_dims(&made->problem),
-        .chunks = shelf->part ? 0 : dataset_chunks(shelf->data),
+        .chunks = shelf->part ? 0 : sampler_chunks(&made->sampler),
         .shard_max = dataset_chunk_bytes_max(shelf->data),
     };
     err = linear_init(made);
@@ -195,7 +229,8 @@ static enum err linear_shape(const struct brief *brief,
                              struct dataset_shape *shape)
 {
     struct subject subject;
-    const enum err err = brief_read_linear(brief, &subject);
+    struct sampler sampler;
+    const enum err err = brief_read_linear(brief, &subject, &sampler);
 
     if (err == ERR_OK)
         *shape = subject.rows;
@@ -260,6 +295,40 @@ static struct tally *tally_of(const struct run *run, uint32_t thread)
     return thread > 0 ? &run->linear->parts[thread] : run->work->tally;
 }
 
+/* A chunk of rows that are gathered first; a short batch has some without
+ * any. */
+static enum err add_gathered(const struct run *run, uint32_t thread,
+                             uint32_t chunk)
+{
+    const struct linear *linear = run->linear;
+    const struct computation *const work = run->work;
+    struct gather *const gather = &linear->gathers[thread];
+    struct tally *const tally = tally_of(run, thread);
+    struct problem problem = linear->problem;
+    const uint32_t count =
+        sampler_select(&linear->sampler, work->step, chunk, gather->row);
+    enum err err = gather_take(gather, &linear->seen, chunk, count);
+
+    problem.data = &gather->rows;
+    if (err == ERR_OK && count > 0)
+        return problem_add(&problem, &linear->round, &work->what, chunk,
+                           work->exponent, linear->scratch[thread], tally);
+    if (err == ERR_OK) {
+        tally_fill(tally);
+        tally_mark(tally, work->exponent, chunk, 0);
+    }
+    return err;
+}
+
+static void one_gathered(void *context, uint32_t thread, uint32_t item)
+{
+    const struct run *run = context;
+    enum err *err = &run->linear->errs[thread];
+
+    if (goes_on(run, err))
+        *err = add_gathered(run, thread, run->work->first + item);
+}
+
 static void one_batch(void *context, uint32_t thread, uint32_t item)
 {
     const struct run *run = context;
@@ -315,8 +384,11 @@ static enum err run_parts(struct run *run)
     if (err != ERR_OK)
         return err;
     fill_tallies(linear, work);
-    run->batch = problem_batch(&linear->problem, work->what.kind);
-    linear->pool->run(linear->pool, one_batch, run,
+    run->batch = linear->gathers != NULL
+                     ? 1
+                     : problem_batch(&linear->problem, work->what.kind);
+    linear->pool->run(linear->pool,
+                      linear->gathers != NULL ? one_gathered : one_batch, run,
                       chunks / run->batch + (chunks % run->batch != 0));
     for (uint32_t i = 0; i < linear->threads; i++)
         problem_settle(&linear->problem, linear->scratch[i], tally_of(run, i));

@@ -34,7 +34,7 @@ static enum err local_init(struct own_steps *own, const struct brief *brief,
 
     if (err != ERR_OK)
         return err;
-    linear = brief_linear(room, &subject);
+    linear = brief_linear(room, &subject, &sampler_whole);
     err = linear_evaluator.open(&linear, shelf, own->pool, &own->linear);
     if (err != ERR_OK)
         return err;

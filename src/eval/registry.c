@@ -31,12 +31,13 @@ enum err evaluator_open(const struct brief *brief, const struct shelf *shelf,
 }
 
 enum err evaluator_open_problem(const struct problem *problem,
+                                const struct sampler *sampler,
                                 struct pool *pool, struct evaluator **out)
 {
     const struct subject subject = subject_of(problem);
     const struct shelf shelf = {.data = problem->data, .isa = problem->isa};
     uint8_t room[BRIEF_MAX];
-    const struct brief brief = brief_linear(room, &subject);
+    const struct brief brief = brief_linear(room, &subject, sampler);
 
     return evaluator_open(&brief, &shelf, pool, out);
 }

@@ -4,6 +4,7 @@
 #ifndef EVAL_REGISTRY_H
 #define EVAL_REGISTRY_H
 
+#include "base/sampler.h"
 #include "eval/evaluator.h"
 #include "model/linear/problem.h"
 
@@ -16,8 +17,10 @@ MUST_CHECK enum err evaluator_open(const struct brief *brief,
                                    const struct shelf *shelf, struct pool *pool,
                                    struct evaluator **out);
 
-/* The linear one of a problem whose rows are all here. */
+/* The linear one of a problem whose rows are all here; `sampler` as in
+ * brief_linear. */
 MUST_CHECK enum err evaluator_open_problem(const struct problem *problem,
+                                           const struct sampler *sampler,
                                            struct pool *pool,
                                            struct evaluator **out);
 

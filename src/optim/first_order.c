@@ -54,6 +54,7 @@ static void place(struct optim *opt)
 struct walk {
     struct optim *opt;
     const double *sum;
+    double rows;            /* optim_divisor. */
     update_function update; /* NULL: only measure. */
     struct vec_sum slopes;  /* Of squares. */
     bool finite;            /* What was updated is. */
@@ -65,8 +66,8 @@ static void measure_block(struct walk *walk, const struct optim_span *block,
     const struct optim *opt = walk->opt;
     const uint32_t from = block->from, count = block->to - from;
 
-    vec_measure(walk->sum + from, (double)opt->options.rows, 2 * block->l2,
-                opt->b + from, count, slope);
+    vec_measure(walk->sum + from, walk->rows, 2 * block->l2, opt->b + from,
+                count, slope);
     vec_sum_add(&walk->slopes, slope, slope, count);
 }
 
@@ -111,7 +112,7 @@ static double walk_span(struct walk *walk, const struct optim_span *span)
 static void walk_all(struct walk *walk, double loss_sum)
 {
     struct optim *opt = walk->opt;
-    double objective = loss_sum / (double)opt->options.rows;
+    double objective = loss_sum / walk->rows;
     struct optim_span span = {0};
 
     while (optim_span_next(opt, &span))
@@ -136,6 +137,7 @@ static bool feed(struct optim *opt, const double *sum, double loss_sum,
     const bool may_end = opt->options.tol > 0 || opt->options.gap > 0;
     struct walk walk = {.opt = opt,
                         .sum = sum,
+                        .rows = optim_divisor(opt),
                         .update = may_end ? NULL : update,
                         .finite = true};
 
@@ -159,7 +161,7 @@ static void gd_update(struct optim *opt, const double *g, const double *slope,
 {
     const double eta = optim_rate(opt);
     const double keep = 1 - 2 * span->l2 * eta;
-    const double scale = eta / (double)opt->options.rows;
+    const double scale = eta / optim_divisor(opt);
 
     (void)slope;
     vec_descend(keep, scale, g, span->to - span->from, opt->b + span->from);
@@ -181,7 +183,7 @@ static void agd_update(struct optim *opt, const double *g, const double *slope,
     const double eta = optim_rate(opt);
     const double th = 2 / ((double)opt->step + 2);
     const double shrink = 2 * span->l2 * eta;
-    const double scale = eta / (double)opt->options.rows;
+    const double scale = eta / optim_divisor(opt);
 
     (void)slope;
     for (uint32_t j = span->from; j < span->to; j++) {

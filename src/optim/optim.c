@@ -158,6 +158,17 @@ static bool rate_fits(const struct optim_options *o)
     return o->schedule != SCHEDULE_DECAY || is_positive(o->decay);
 }
 
+/* Only sums of one gradient each may be those of a batch, and ends that go by
+ * the gradient would go by that of a batch. */
+static bool sampler_goes(const struct optim_options *o)
+{
+    if (o->sampler.kind == SAMPLER_WHOLE)
+        return true;
+    return sampler_fits(&o->sampler) && kinds[o->kind]->has_rate &&
+           !kinds[o->kind]->has_search && o->kind != OPTIM_SGD && o->tol == 0 &&
+           o->gap == 0 && o->rows <= o->sampler.rows;
+}
+
 bool optim_free_fits(uint32_t free, uint32_t stride)
 {
     return stride == 0 ? free == 0 : free < stride;
@@ -166,8 +177,8 @@ bool optim_free_fits(uint32_t free, uint32_t stride)
 static bool options_fit(const struct optim_options *o, uint32_t dims)
 {
     return dims > 0 && (unsigned)o->kind < KINDS && rate_fits(o) &&
-           kind_fits(o) && is_not_negative(o->l2) && o->rows > 0 &&
-           is_not_negative(o->tol) && is_not_negative(o->gap) &&
+           kind_fits(o) && sampler_goes(o) && is_not_negative(o->l2) &&
+           o->rows > 0 && is_not_negative(o->tol) && is_not_negative(o->gap) &&
            is_not_negative(o->accuracy) && o->weight_bits < DBL_MANT_DIG &&
            isfinite(o->optimum) && optim_free_fits(o->l2_free, o->l2_stride);
 }
@@ -198,6 +209,26 @@ double optim_rate(const struct optim *opt)
         break;
     }
     return o->rate;
+}
+
+uint32_t optim_chunks(const struct optim_options *options, uint32_t all)
+{
+    return options->sampler.kind == SAMPLER_WHOLE
+               ? all
+               : sampler_chunks(&options->sampler);
+}
+
+double optim_divisor(const struct optim *opt)
+{
+    const struct optim_options *o = &opt->options;
+    double rows;
+
+    if (o->sampler.kind == SAMPLER_WHOLE)
+        return (double)o->rows;
+    rows = sampler_rows(&o->sampler, opt->step);
+    return o->rows == o->sampler.rows
+               ? rows
+               : rows * ((double)o->rows / o->sampler.rows);
 }
 
 /* --- memory -------------------------------------------------------------- */

@@ -15,7 +15,8 @@
  *
  * Objective: f(w) = mean loss + l2 |w|^2 (l2 = `a` of the formulas below; free
  * weights, the intercepts, do not count in |w|^2, and a = 0 for them).  With g
- * the gradient sum, N the rows, G = g/N + 2 a w the gradient of f:
+ * the gradient sum, N the rows, G = g/N + 2 a w the gradient of f (of a batch:
+ * its own rows, so that both are estimates):
  *
  *     gd        b <- (1 - 2 a eta) b - (eta/N) g(b)
  *     agd       th = 2/(i+2);  v = (1-th) b + th u;
@@ -52,6 +53,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "base/sampler.h"
 #include "math/evaluation.h"
 #include "optim/search.h"
 
@@ -105,9 +107,12 @@ struct optim_options {
     double accuracy; /* lbfgs, newton: stop when `excess` is at most so much of
                         |f|; 0 = never.  Others have no such estimate. */
     double momentum; /* mu in [0, 1); momentum. */
-    double beta1, beta2; /* c1, c2 in [0, 1); adam. */
-    double epsilon;      /* > 0; adam. */
-    uint64_t rows;       /* N of the whole training set, > 0. */
+    double beta1, beta2;    /* c1, c2 in [0, 1); adam. */
+    double epsilon;         /* > 0; adam. */
+    uint64_t rows;          /* N of the whole training set, > 0: those that have
+                               a weight above 0. */
+    struct sampler sampler; /* Which of them a step is over; first order.  Only
+                               the kind counts of SAMPLER_WHOLE. */
     uint32_t steps;
     uint32_t l2_free, l2_stride; /* Of each l2_stride weights the one at l2_free
                                     has no l2: the intercept of each output.
@@ -245,6 +250,9 @@ struct optim_options optim_averaged(const struct optim_options *options,
 
 /* Begin at the weights w as if `step` updates had been made: gd. */
 void optim_start(struct optim *opt, const double *w, uint32_t step);
+
+/* The chunks that a step of it is over, of data that have so many. */
+uint32_t optim_chunks(const struct optim_options *options, uint32_t all);
 
 /* The largest evaluation_dims this optimiser will ever ask for: what buffers
  * for tallies and sums must hold. */

@@ -30,6 +30,10 @@ extern const struct optim_ops optim_gd_ops, optim_agd_ops, optim_momentum_ops,
 /* A name only. */
 extern const struct optim_ops optim_sgd_ops;
 
+/* What sums of the step to come are divided by: the rows it is over.  Where
+ * some rows have no weight (folds) a batch has its share of those. */
+double optim_divisor(const struct optim *opt);
+
 /* Coordinates [from, to) have the penalty l2 |w|^2. */
 struct optim_span {
     uint32_t from, to;

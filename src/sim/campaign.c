@@ -393,6 +393,15 @@ static void draw_homes(struct draw *draw, uint64_t seed)
     options->shared = false;
 }
 
+/* Only workers that have all rows can compute batches that are drawn from all
+ * of them. */
+static void bring_rows(struct sim_options *options)
+{
+    options->own_data = true;
+    options->shipped = options->kept = 0;
+    options->shared = options->peers = false;
+}
+
 /* About a fifth of the seeds have a function of which nothing is proved, far
  * from the scale it begins with or near it, and half of these workers that
  * bring its data along; again from a stream of its own.  One refuser is
@@ -418,11 +427,40 @@ static void draw_follow(struct draw *draw, uint64_t seed)
     if (optim->kind != OPTIM_NEWTON)
         optim->rate = ldexp(optim->rate, -options->follow_shift);
     options->settle_us *= 4; /* One trial may take many scales. */
-    options->own_data = rng_chance(&rng, 0.5);
-    if (!options->own_data)
+    if (rng_chance(&rng, 0.5))
+        bring_rows(options);
+}
+
+/* About a fifth of the seeds have steps over minibatches, with short last ones,
+ * and several passes of them; from a stream of its own. */
+static void draw_batches(struct draw *draw, uint64_t seed)
+{
+    static const enum optim_kind kinds[] = {OPTIM_GD, OPTIM_GD, OPTIM_MOMENTUM,
+                                            OPTIM_ADAM};
+    struct sim_options *options = &draw->options;
+    const uint32_t rows = draw->data.rows;
+    uint64_t traits = code_traits(&options->code) | TRAIT(BATCH);
+    enum sampler_kind kind;
+    uint32_t chunk_rows;
+    struct rng rng;
+
+    rng_init(&rng, seed ^ UINT64_C(0x6261746368));
+    if (options->home_count > 0)
+        traits |= TRAIT(OWNERS);
+    if (options->follow || !rules_allow(traits) || !rng_chance(&rng, 0.36))
         return;
-    options->shipped = options->kept = 0;
-    options->shared = options->peers = false;
+    options->optim = optim_defaults(kinds[rng_below(&rng, 4)]);
+    options->optim.rate = 0.02 + 0.05 * rng_unit(&rng);
+    options->optim.l2 = rng_chance(&rng, 0.5) ? 0 : 0.01;
+    options->optim.rows = rows;
+    kind = rng_chance(&rng, 0.5) ? SAMPLER_ROWS : SAMPLER_LOCAL;
+    chunk_rows = between(&rng, 1, 4);
+    options->optim.sampler =
+        sampler_of(kind, rows, kind == SAMPLER_ROWS ? chunk_rows : CHUNK_ROWS,
+                   between(&rng, rows / 5, rows / 2), rng_next(&rng));
+    options->optim.steps = between(&rng, 6, 25);
+    if (kind == SAMPLER_ROWS)
+        bring_rows(options);
 }
 
 static enum err draw_all(struct draw *draw, uint64_t seed,
@@ -460,7 +498,21 @@ static enum err draw_all(struct draw *draw, uint64_t seed,
     draw_homes(draw, seed);
     draw_refusals(options);
     draw_follow(draw, seed);
+    draw_batches(draw, seed);
     return err;
+}
+
+static const char *batches(const struct sim_options *options)
+{
+    switch (options->optim.sampler.kind) {
+    case SAMPLER_ROWS:
+        return " on batches";
+    case SAMPLER_LOCAL:
+        return " on local batches";
+    case SAMPLER_WHOLE:
+        break;
+    }
+    return "";
 }
 
 static void describe_draw(const struct draw *draw, char text[SIM_TEXT])
@@ -472,8 +524,9 @@ static void describe_draw(const struct draw *draw, char text[SIM_TEXT])
         "%s %s%s, %u x %u%s, code %s%s s=%u k=%u%s, %u workers (at most "
         "%u%s), %u steps",
         draw->problem.model->name, optim_name(options->optim.kind),
-        options->follow ? " on a followed scale" : "", draw->data.rows,
-        draw->data.cols, options->home_count > 0 ? " (private)" : "",
+        options->follow ? " on a followed scale" : batches(options),
+        draw->data.rows, draw->data.cols,
+        options->home_count > 0 ? " (private)" : "",
         options->adapt ? "auto from " : "", options->code.name,
         options->code.stragglers, options->code.k,
         options->code.staleness > 0 ? " stale" : "", options->slots,

@@ -685,7 +685,7 @@ static void fill_options(struct world *world)
                               : &world->coordinator.scale.scale,
         .slopes = oracle_slopes,
         .slopes_context = &world->oracle,
-        .own_data = from->own_data,
+        .own_data = from->own_data ? "bring the data" : NULL,
         .delay = from->delay,
         .suspect_us = from->suspect_us,
         .resend_us = from->resend_us,

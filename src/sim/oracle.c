@@ -163,19 +163,76 @@ enum err oracle_local(struct oracle *oracle, const struct problem *problem,
     return err;
 }
 
+/* --- minibatches ---------------------------------------------------------- */
+
+static enum err init_batches(struct oracle *oracle,
+                             const struct optim_options *optim)
+{
+    const struct dataset *data = oracle->problem->data;
+
+    oracle->sampler = optim->sampler;
+    oracle->remembers = false;
+    oracle->times = mem_new(data->rows, sizeof *oracle->times);
+    if (oracle->times == NULL)
+        return ERR_NOMEM;
+    return gather_init(&oracle->gather, data, oracle->chunks,
+                       sampler_chunk_most(&oracle->sampler));
+}
+
+/* Every row exactly once a pass: whoever ends with the hashes of this machine
+ * has summed over the very same rows. */
+static void count_rows(struct oracle *oracle, uint32_t step, uint32_t chunk,
+                       uint32_t count)
+{
+    const struct sampler *sampler = &oracle->sampler;
+    const uint32_t steps = sampler_steps(sampler);
+
+    if (step % steps == 0 && chunk == 0)
+        memset(oracle->times, 0, sampler->rows * sizeof *oracle->times);
+    for (uint32_t i = 0; i < count; i++)
+        oracle->times[oracle->gather.row[i]]++;
+    if (step % steps < steps - 1 || chunk < oracle->chunks - 1)
+        return;
+    for (uint32_t i = 0; i < sampler->rows; i++)
+        CHECK(oracle->times[i] == 1);
+}
+
+static enum err add_batch(struct oracle *oracle, uint32_t step,
+                          const struct evaluation *what, uint32_t chunk,
+                          struct tally *one)
+{
+    struct problem problem = *oracle->problem;
+    const uint32_t count =
+        sampler_select(&oracle->sampler, step, chunk, oracle->gather.row);
+    enum err err =
+        gather_take(&oracle->gather, oracle->problem->data, chunk, count);
+
+    count_rows(oracle, step, chunk, count);
+    problem.data = &oracle->gather.rows;
+    if (count == 0)
+        chunkset_add(&one->chunks, chunk);
+    else if (err == ERR_OK)
+        err = problem_add(&problem, &oracle->round, what, chunk, oracle->scale,
+                          oracle->scratch, one);
+    return err;
+}
+
 /* --- the loop ------------------------------------------------------------ */
 
 /* One chunk alone into `one`, remembered, and on into `total`. */
-static enum err add_chunk(struct oracle *oracle, const struct evaluation *what,
-                          bool remember, uint32_t chunk, struct tally *one,
+static enum err add_chunk(struct oracle *oracle, uint32_t step,
+                          const struct evaluation *what, bool remember,
+                          uint32_t chunk, struct tally *one,
                           struct tally *total)
 {
     const size_t at = memo_at(oracle, oracle->known, chunk);
     enum err err;
 
     tally_clear(one);
-    err = problem_add(oracle->problem, &oracle->round, what, chunk,
-                      oracle->scale, oracle->scratch, one);
+    err = oracle->sampler.kind == SAMPLER_WHOLE
+              ? problem_add(oracle->problem, &oracle->round, what, chunk,
+                            oracle->scale, oracle->scratch, one)
+              : add_batch(oracle, step, what, chunk, one);
     problem_settle(oracle->problem, oracle->scratch, one);
     if (err != ERR_OK)
         return err;
@@ -197,8 +254,9 @@ static void remember_point(struct oracle *oracle, const double *w)
     oracle->known++;
 }
 
-static enum err evaluate(struct oracle *oracle, const struct evaluation *what,
-                         struct tally *one, struct tally *total)
+static enum err evaluate(struct oracle *oracle, uint32_t step,
+                         const struct evaluation *what, struct tally *one,
+                         struct tally *total)
 {
     const bool remember = oracle->remembers && is_memorable(what) &&
                           oracle->known < oracle->capacity;
@@ -210,7 +268,7 @@ static enum err evaluate(struct oracle *oracle, const struct evaluation *what,
         return err;
     err = problem_round_prepare(&oracle->round, oracle->problem, what);
     for (uint32_t chunk = 0; chunk < oracle->chunks && err == ERR_OK; chunk++)
-        err = add_chunk(oracle, what, remember, chunk, one, total);
+        err = add_chunk(oracle, step, what, remember, chunk, one, total);
     if (remember && err == ERR_OK)
         remember_point(oracle, what->w);
     return err;
@@ -257,7 +315,7 @@ static enum err round_sums(struct oracle *oracle, uint32_t step,
     }
     if (oracle->followed.on)
         return follow_alone(oracle, what, total, sum);
-    err = evaluate(oracle, what, one, total);
+    err = evaluate(oracle, step, what, one, total);
     if (err != ERR_OK)
         return err;
     (void)tally_gradient(total, oracle->scale, sum);
@@ -389,6 +447,9 @@ enum err oracle_init(struct oracle *oracle, const struct problem *problem,
         oracle->dims = follow_dims(dims);
     if (err == ERR_OK)
         err = make_room(oracle, optim->steps);
+    if (err == ERR_OK && problem != NULL &&
+        optim->sampler.kind != SAMPLER_WHOLE)
+        err = init_batches(oracle, optim);
     if (err == ERR_OK && problem != NULL)
         err = bounds_measure(&oracle->bounds, problem, pool_serial());
     if (err == ERR_OK)
@@ -412,5 +473,7 @@ void oracle_close(struct oracle *oracle)
     mem_free(oracle->sums);
     mem_free(oracle->losses);
     mem_free(oracle->scratch);
+    mem_free(oracle->times);
+    gather_close(&oracle->gather);
     *oracle = (struct oracle){0};
 }

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "core/star/coordinator.h"
+#include "data/rows/gather.h"
 #include "math/exact/tally.h"
 #include "model/linear/bounds.h"
 #include "model/linear/part.h"
@@ -45,7 +46,11 @@ struct oracle {
     tally_loss *losses; /* capacity x chunks. */
     struct problem_round round;
     void *scratch;
-    bool averages; /* Code `local`: */
+    /* Minibatches; nothing is remembered of them, so that workers compute. */
+    struct sampler sampler;
+    struct gather gather;
+    uint32_t *times; /* How often each row was in a batch of this pass. */
+    bool averages;   /* Code `local`: */
     struct local local;
 };
 

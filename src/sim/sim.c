@@ -55,7 +55,8 @@ static enum err shape(const struct sim_options *options, uint32_t *dims,
     CHECK(!options->follow || options->problem != NULL);
     if (options->problem != NULL) {
         *dims = problem_dims(options->problem);
-        *chunks = dataset_chunks(options->problem->data);
+        *chunks = optim_chunks(&options->optim,
+                               dataset_chunks(options->problem->data));
         return ERR_OK;
     }
     if (options->rows == 0 || options->chunk_rows == 0)

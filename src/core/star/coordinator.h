@@ -67,7 +67,8 @@ struct coordinator_options {
     struct scale *scale;    /* Borrowed; this run's alone, begun by init. */
     slopes_function slopes; /* Codes of data only. */
     void *slopes_context;
-    bool own_data; /* Workers bring the data along: nothing is shipped. */
+    const char *own_data; /* Workers bring the data along and nothing is
+                             shipped: told to who has none.  NULL: it is. */
     struct delay delay;
     time_us suspect_us; /* Silence: hedge.  Adapts upwards to jitter. */
     time_us resend_us;  /* Assignment or answer believed lost. */

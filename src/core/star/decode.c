@@ -7,17 +7,39 @@
 #include "base/check.h"
 #include "core/star/coordinator_parts.h"
 
-/* Rows of the data behind what was merged. */
-static uint64_t rows_in(const struct coordinator *c)
+/* Which rows a step's chunks have; of all of them the job says it. */
+static struct sampler sampler_in(const struct coordinator *c)
 {
     const struct job *job = &c->options.job;
-    const uint32_t last = job->chunks - 1;
-    uint64_t rows = (uint64_t)c->tally.chunks.members * job->chunk_rows;
 
+    return c->options.optim.sampler.kind == SAMPLER_WHOLE
+               ? (struct sampler){.rows = job->rows,
+                                  .chunk_rows = job->chunk_rows}
+               : c->options.optim.sampler;
+}
+
+/* Rows of the step at hand. */
+static uint64_t rows_wanted(const struct coordinator *c)
+{
+    const struct sampler sampler = sampler_in(c);
+
+    return sampler_rows(&sampler, c->key.step);
+}
+
+/* Those of them behind what was merged. */
+static uint64_t rows_in(const struct coordinator *c)
+{
+    const struct chunkset *chunks = &c->tally.chunks;
+    const struct sampler sampler = sampler_in(c);
+    uint64_t rows = 0;
+
+    if (chunkset_full(chunks))
+        return rows_wanted(c);
     if (homes_on(c))
-        return homes_rows(c, &c->tally.chunks);
-    if (chunkset_has(&c->tally.chunks, last))
-        rows -= (uint64_t)job->chunks * job->chunk_rows - job->rows;
+        return homes_rows(c, chunks);
+    for (uint32_t chunk = chunkset_next(chunks, 0); chunk < chunks->count;
+         chunk = chunkset_next(chunks, chunk + 1))
+        rows += sampler_chunk_rows(&sampler, c->key.step, chunk);
     return rows;
 }
 
@@ -26,7 +48,7 @@ static void decode_tally(struct coordinator *c, struct total *out)
 {
     out->chunks = c->tally.chunks.members;
     out->answered = c->slots_in;
-    out->rescale = code_rescale(&c->code, rows_in(c), c->options.job.rows);
+    out->rescale = code_rescale(&c->code, rows_in(c), rows_wanted(c));
     /* An unbiased estimate is one even when all is in. */
     out->exactness = chunkset_full(&c->tally.chunks) && out->rescale == 1
                          ? EXACT_BITWISE
@@ -59,17 +81,16 @@ static void add_coded(struct coordinator *c, const double *weight,
 /* ... behind a slot's answer. */
 static uint64_t rows_of(const struct coordinator *c, uint32_t slot)
 {
-    const struct job *job = &c->options.job;
+    const struct sampler sampler = sampler_in(c);
     const uint32_t count =
         code_work(&c->code, slot, c->ids, c->code.piece_count);
     uint64_t rows = 0;
 
     for (uint32_t i = 0; i < count; i++) {
         const struct piece *piece = &c->code.pieces[c->ids[i]];
-        const uint64_t end = (uint64_t)piece->end * job->chunk_rows;
 
-        rows += (end < job->rows ? end : job->rows) -
-                (uint64_t)piece->first * job->chunk_rows;
+        for (uint32_t chunk = piece->first; chunk < piece->end; chunk++)
+            rows += sampler_chunk_rows(&sampler, c->key.step, chunk);
     }
     return rows;
 }
@@ -86,7 +107,7 @@ static void decode_mean(struct coordinator *c, struct total *out)
     for (uint32_t slot = 0; slot < c->code.slots; slot++)
         rows += c->slot_in[slot] ? rows_of(c, slot) : 0;
     CHECK(rows > 0);
-    out->rescale = code_rescale(&c->code, rows, c->options.job.rows);
+    out->rescale = code_rescale(&c->code, rows, rows_wanted(c));
     for (uint32_t slot = 0; slot < c->code.slots; slot++)
         c->decode[slot] = (double)rows_of(c, slot) / (double)rows;
     memset(c->gradient, 0, ((size_t)c->tally.dims + 1) * sizeof *c->gradient);
@@ -141,7 +162,7 @@ static void decode_stale(struct coordinator *c, struct total *out)
             out->age_max = c->slot_age[slot];
     }
     CHECK(rows > 0);
-    out->rescale = code_rescale(&c->code, rows, c->options.job.rows);
+    out->rescale = code_rescale(&c->code, rows, rows_wanted(c));
     memset(c->gradient, 0, ((size_t)dims + 1) * sizeof *c->gradient);
     add_coded(c, c->decode, c->code.slots, c->slot_in);
     for (uint32_t j = 0; j <= dims; j++)

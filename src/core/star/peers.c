@@ -41,7 +41,7 @@ enum err peers_room(struct coordinator *c)
     const struct coordinator_options *options = &c->options;
 
     if (!options->peers || !options->job.keyed || options->job.products ||
-        options->place != NULL || options->own_data || homes_on(c))
+        options->place != NULL || options->own_data != NULL || homes_on(c))
         return ERR_OK;
     c->holders =
         mem_new((size_t)options->job.chunks * PEER_HOLDERS, sizeof *c->holders);

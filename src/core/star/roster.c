@@ -89,9 +89,8 @@ static const char *objection(const struct coordinator *c,
                "this one";
     if (hello->resident && !digest_equal(&hello->data, &c->options.job.data))
         return "this worker holds other data than the coordinator trains on";
-    if (c->options.own_data && !hello->resident)
-        return "this run trains a program's own function; join it with that "
-               "program (muster_join)";
+    if (c->options.own_data != NULL && !hello->resident)
+        return c->options.own_data;
     if (homes_objection(c, hello) != NULL)
         return homes_objection(c, hello);
     if (trust_banned(c, hello->name))

@@ -133,6 +133,7 @@ static void judge_next(struct coordinator *c, struct actions *actions)
         .what = c->what,
         .first = c->code.pieces[id].first,
         .end = c->code.pieces[id].end,
+        .step = c->key.step,
         .name = c->key.weights,
         .exponent = c->trainer.exponent,
         .tally = &c->judge.tally,

@@ -92,7 +92,8 @@ static enum err train_rows(const struct problem *problem, struct pool *pool,
     proved_init(&proved, &bounds, problem);
     options.scale = &proved.scale;
     if (err == ERR_OK)
-        err = evaluator_open_problem(problem, pool, &evaluator);
+        err =
+            evaluator_open_problem(problem, &optim->sampler, pool, &evaluator);
     if (err == ERR_OK)
         err = run(&options, evaluator, hooks, result, why);
     if (err == ERR_OK && !result->stopped)

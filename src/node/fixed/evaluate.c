@@ -41,7 +41,8 @@ static enum err evaluate_init(struct evaluate *e, const struct problem *problem,
     if (err == ERR_OK)
         err = bounds_measure(&e->bounds, problem, pool);
     if (err == ERR_OK)
-        err = evaluator_open_problem(problem, pool, &e->evaluator);
+        err = evaluator_open_problem(problem, &sampler_whole, pool,
+                                     &e->evaluator);
     if (err == ERR_OK)
         err = tally_init(&e->tally, dims, chunks);
     return err;

@@ -124,6 +124,7 @@ static enum err evaluate(struct lockstep *l)
     const struct computation asked = {.what = t->what,
                                       .first = l->first,
                                       .end = l->end,
+                                      .step = t->optim.step,
                                       .exponent = t->exponent,
                                       .tally = &l->tally};
     enum err err = ERR_CANCELLED;

@@ -346,6 +346,19 @@ static void key_chunk(void *context, uint32_t thread, uint32_t chunk)
     mem_free(bytes);
 }
 
+/* Why workers must come with the data; NULL: they are sent it. */
+static const char *own_data(const struct train_options *options)
+{
+    if (options->user != NULL)
+        return "this run trains a program's own function; join it with that "
+               "program (muster_join)";
+    if (options->optim.sampler.kind == SAMPLER_ROWS)
+        return "batches of this run are drawn from all rows, which only the "
+               "coordinator's own workers have; with --shuffle local others "
+               "can join";
+    return NULL;
+}
+
 /* What the chunks are, for workers that may have them already. */
 static enum err key_chunks(struct train *train, struct pool *pool)
 {
@@ -354,7 +367,8 @@ static enum err key_chunks(struct train *train, struct pool *pool)
     struct keying keying = {.data = data};
 
     if ((train->options->listen == NULL && train->options->shared == NULL) ||
-        code_spec_products(&train->options->code))
+        code_spec_products(&train->options->code) ||
+        own_data(train->options) != NULL)
         return ERR_OK;
     keying.digests = mem_new(chunks, sizeof *keying.digests);
     train->chunk_digests = keying.digests;
@@ -476,7 +490,7 @@ static struct job describe_job(struct train *train)
         .rows = data->rows,
         .chunk_rows = data->chunk_rows,
         .dims = problem_dims(&problem),
-        .chunks = dataset_chunks(data),
+        .chunks = optim_chunks(&options->optim, dataset_chunks(data)),
         .shard_max = dataset_chunk_bytes_max(data),
         .data = dataset_digest(data),
         .beat_us = BEAT_US,
@@ -538,7 +552,7 @@ static void describe_core(struct train *train, const struct digest *data)
         .scale = user ? &train->follow.scale : &train->proved.scale,
         .slopes = slopes,
         .slopes_context = train,
-        .own_data = user,
+        .own_data = own_data(options),
         .delay = options->delay,
         .suspect_us = SUSPECT_US,
         .resend_us = RESEND_US,

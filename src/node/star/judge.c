@@ -42,10 +42,12 @@ static void judge_done(void *context)
 static enum err make(struct judge_thread *judge, const struct problem *problem,
                      const struct job *job)
 {
+    const struct shelf shelf = {.data = problem->data, .isa = problem->isa};
     enum err err = threads_new(1, &judge->pool);
 
     if (err == ERR_OK)
-        err = evaluator_open_problem(problem, judge->pool, &judge->evaluator);
+        err =
+            evaluator_open(&job->brief, &shelf, judge->pool, &judge->evaluator);
     if (err != ERR_OK)
         return err;
     judge->dims = job->dims;

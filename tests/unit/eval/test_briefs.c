@@ -45,7 +45,7 @@ static struct brief brief_of(const struct small *small, int kind,
 
     switch (kind) {
     case 0:
-        return brief_linear(room, &small->subject);
+        return brief_linear(room, &small->subject, &sampler_whole);
     case 1:
         return brief_local(room, &small->subject, &local);
     case 2:

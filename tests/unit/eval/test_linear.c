@@ -133,7 +133,8 @@ static enum err run(const struct bench *bench, enum evaluation_kind kind,
 
     assert_int_equal(threads_new(threads, &pool), ERR_OK);
     assert_int_equal(tally_init(&tally, bench->data.stride, chunks), ERR_OK);
-    assert_int_equal(evaluator_open_problem(&bench->problem, pool, &evaluator),
+    assert_int_equal(evaluator_open_problem(&bench->problem, &sampler_whole,
+                                            pool, &evaluator),
                      ERR_OK);
     memset(tally.sum, 0x55, bench->data.stride * sizeof *tally.sum);
     tally_blank(&tally);
@@ -221,7 +222,7 @@ static void test_part(void **state)
         struct pool *pool;
 
         subject.rows.rows += part ? 100 : 0; /* All owners' together. */
-        brief = brief_linear(room, &subject);
+        brief = brief_linear(room, &subject, &sampler_whole);
         assert_int_equal(threads_new(threads[i % 2], &pool), ERR_OK);
         assert_int_equal(tally_init(&tally, bench.data.stride, CHUNKS), ERR_OK);
         asked.tally = &tally;
@@ -280,11 +281,167 @@ static void test_cancelled(void **state)
     bench_close(&bench);
 }
 
+/* --- minibatches ---------------------------------------------------------- */
+
+static void bench_weigh(struct bench *bench)
+{
+    assert_int_equal(dataset_add_weights(&bench->data), ERR_OK);
+    for (uint32_t i = 0; i < bench->data.rows; i++)
+        bench->data.weight[i] = 0.25 * (i % 7);
+}
+
+/* Three classes of the same rows, and as many weight vectors. */
+static void bench_classes(struct bench *bench)
+{
+    const uint32_t stride = bench->data.stride;
+    double *const w = make(3 * (size_t)stride, sizeof *w);
+    int16_t *const exponent = make(3 * (size_t)stride + 1, sizeof *exponent);
+
+    for (uint32_t j = 0; j < 3 * stride; j++) {
+        w[j] = rng_normal_at(9, j, 1) * (j % stride < bench->data.cols);
+        exponent[j] = 30;
+    }
+    mem_free(bench->w);
+    mem_free(bench->exponent);
+    bench->w = w;
+    bench->exponent = exponent;
+    bench->problem.model = model_ops(MODEL_SOFTMAX);
+    bench->problem.outputs = 3;
+    for (uint32_t i = 0; i < bench->data.rows; i++)
+        bench->data.y[i] = i % 3;
+}
+
+/* Sums of the steps of a pass, in two pieces each. */
+static void sum_pass(const struct bench *bench, const struct sampler *sampler,
+                     uint32_t pass, uint32_t threads, int64_t *sum,
+                     tally_loss *loss, struct digest *digest)
+{
+    const uint32_t dims = problem_dims(&bench->problem);
+    struct computation asked = {
+        .what = {.kind = EVALUATE_GRADIENT, .w = bench->w},
+        .exponent = bench->exponent};
+    struct evaluator *evaluator;
+    struct tally tally;
+    struct pool *pool;
+    struct hasher hasher;
+    uint32_t chunks;
+
+    hasher_init(&hasher);
+    assert_int_equal(threads_new(threads, &pool), ERR_OK);
+    assert_int_equal(
+        evaluator_open_problem(&bench->problem, sampler, pool, &evaluator),
+        ERR_OK);
+    chunks = evaluator->chunks;
+    assert_int_equal(tally_init(&tally, dims, chunks), ERR_OK);
+    asked.tally = &tally;
+    memset(sum, 0, dims * sizeof *sum);
+    *loss = 0;
+    for (uint32_t s = 0; s < 2 * sampler_steps(sampler); s++) {
+        const uint32_t half = chunks / 2;
+        struct digest one;
+
+        asked.step = pass * sampler_steps(sampler) + s / 2;
+        asked.first = s % 2 == 0 ? 0 : half;
+        asked.end = s % 2 == 0 ? half : chunks;
+        memset(tally.sum, 0x55, dims * sizeof *tally.sum);
+        tally_blank(&tally);
+        assert_int_equal(evaluator_run(evaluator, &asked, NULL), ERR_OK);
+        assert_int_equal(tally.chunks.members, asked.end - asked.first);
+        for (uint32_t j = 0; j < dims; j++)
+            sum[j] += tally.sum[j];
+        *loss += tally.loss;
+        one = tally_digest(&tally);
+        hasher_add(&hasher, one.bytes, sizeof one.bytes);
+    }
+    *digest = hasher_end(&hasher);
+    evaluator_close(evaluator);
+    tally_close(&tally);
+    threads_free(pool);
+}
+
+/* Where a chunk is a row, the sums of a pass are those of all rows, to the
+ * bit: every row was in one batch, with its label and its weight. */
+static void assert_pass_is_all(struct bench *bench)
+{
+    const uint32_t dims = problem_dims(&bench->problem);
+    const uint32_t rows = bench->data.rows;
+    const struct sampler whole = sampler_of(SAMPLER_WHOLE, rows, 1, 0, 0);
+    int64_t *const all = make(dims, sizeof *all);
+    int64_t *const pass = make(dims, sizeof *pass);
+    tally_loss all_loss, loss;
+    struct digest digest;
+
+    sum_pass(bench, &whole, 0, 1, all, &all_loss, &digest);
+    for (uint32_t i = 0; i < 4; i++) {
+        const struct sampler sampler =
+            sampler_of(SAMPLER_ROWS, rows, 1, 1 + 7 * i, i);
+
+        sum_pass(bench, &sampler, i, 1 + i % 2, pass, &loss, &digest);
+        assert_memory_equal(pass, all, dims * sizeof *all);
+        assert_true(loss == all_loss);
+    }
+    mem_free(all);
+    mem_free(pass);
+}
+
+/* Bits of batches in chunks of several rows: of threads and instruction sets
+ * they do not depend, of the pass they do. */
+static void assert_batches_same(struct bench *bench, enum sampler_kind kind)
+{
+    const uint32_t dims = problem_dims(&bench->problem);
+    const struct sampler sampler =
+        sampler_of(kind, bench->data.rows,
+                   kind == SAMPLER_LOCAL ? bench->data.chunk_rows : 5, 17, 3);
+    int64_t *const sum = make(dims, sizeof *sum);
+    struct digest one, other;
+    tally_loss loss;
+
+    sum_pass(bench, &sampler, 2, 1, sum, &loss, &one);
+    for (int isa = 0; isa < (int)ISAS; isa++) {
+        if (!isa_runs((enum isa)isa))
+            continue;
+        bench->problem.isa = (enum isa)isa;
+        for (uint32_t threads = 1; threads <= 4; threads++) {
+            sum_pass(bench, &sampler, 2, threads, sum, &loss, &other);
+            assert_true(digest_equal(&one, &other));
+        }
+    }
+    bench->problem.isa = isa_best();
+    sum_pass(bench, &sampler, 3, 2, sum, &loss, &other);
+    assert_false(digest_equal(&one, &other));
+    mem_free(sum);
+}
+
+static void test_batches(void **state)
+{
+    const enum storage storages[] = {STORAGE_CSR, STORAGE_INDEX, STORAGE_F32};
+
+    (void)state;
+    for (uint32_t i = 0; i < 12; i++) {
+        struct bench bench;
+
+        bench_open(&bench, storages[i % 3], 61, 90, i % 2 == 0 ? 1 : 8);
+        if (i % 4 >= 2)
+            bench_weigh(&bench);
+        if (i >= 6)
+            bench_classes(&bench);
+        if (i % 2 == 0)
+            assert_pass_is_all(&bench);
+        assert_batches_same(&bench, SAMPLER_ROWS);
+        if (i % 2 == 1)
+            assert_batches_same(&bench, SAMPLER_LOCAL);
+        bench_close(&bench);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_bits), cmocka_unit_test(test_several_turns),
-        cmocka_unit_test(test_part),      cmocka_unit_test(test_does_not_fit),
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_several_turns),
+        cmocka_unit_test(test_part),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_does_not_fit),
         cmocka_unit_test(test_cancelled),
     };
 

@@ -138,7 +138,7 @@ static void test_other_kinds(void **state)
         uint8_t room[BRIEF_MAX];
         const struct brief brief =
             i == 0 ? brief_local(room, &small.subject, &local)
-                   : brief_linear(room, &small.subject);
+                   : brief_linear(room, &small.subject, &sampler_whole);
         struct computation asked = {.what = {.kind = EVALUATE_GRADIENT, .w = w},
                                     .end = ROWS / CHUNK,
                                     .exponent = exponent};

@@ -145,9 +145,9 @@ static void test_refused(void **state)
     assert_int_equal(evaluator_store(evaluator, &share, 0, none, 8),
                      ERR_FORMAT);
     evaluator_close(evaluator);
-    assert_int_equal(
-        evaluator_open_problem(&small.problem, pool_serial(), &evaluator),
-        ERR_OK);
+    assert_int_equal(evaluator_open_problem(&small.problem, &sampler_whole,
+                                            pool_serial(), &evaluator),
+                     ERR_OK);
     assert_int_equal(evaluator_store(evaluator, &share, 0, none, 8),
                      ERR_FORMAT);
     evaluator_close(evaluator);

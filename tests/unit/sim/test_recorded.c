@@ -39,17 +39,21 @@ static const struct recorded recorded[] = {
 };
 static const size_t recorded_count = sizeof recorded / sizeof *recorded;
 
-/* "steal", "auto from steal", "followed steal": from the line on the seed. */
+/* "steal", "auto from steal", "followed steal", "batches steal": from the line
+ * on the seed. */
 static void code_of(const char *line, char code[CODE_SIZE])
 {
     const char *at = strstr(line, "code ");
     const char *end = at == NULL ? NULL : strstr(at, " s=");
-    const bool followed = strstr(line, "on a followed scale") != NULL;
+    const char *kind = "";
 
     assert_non_null(end);
+    if (strstr(line, "on a followed scale") != NULL)
+        kind = "followed ";
+    else if (strstr(line, "batches") != NULL)
+        kind = "batches ";
     at += strlen("code ");
-    (void)snprintf(code, CODE_SIZE, "%s%.*s", followed ? "followed " : "",
-                   (int)(end - at), at);
+    (void)snprintf(code, CODE_SIZE, "%s%.*s", kind, (int)(end - at), at);
 }
 
 static struct recorded *row_of(struct recorded *table, size_t *count,
