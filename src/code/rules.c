@@ -67,6 +67,7 @@ static const char *const names[TRAITS] = {
     [TRAIT_NO_RATE] = "no --lr",
     [TRAIT_RATE_RULE] = "--schedule",
     [TRAIT_BATCH] = "--batch",
+    [TRAIT_PASSES] = "--passes",
     [TRAIT_ENDS] = "--tol",
     [TRAIT_GAP] = "--gap",
     [TRAIT_NO_OPTIMUM] = "no --optimum",
@@ -125,8 +126,10 @@ static const struct rule rules[] = {
     /* Minibatches. */
     {TRAIT(SEARCHES), TRAIT(BATCH),
      "--optim <optim> compares sums of one step with those of another, and "
-     "with <it> they are over other rows; take gd, momentum, nesterov, adam "
-     "or adamw"},
+     "with <it> they are over other rows; take gd, momentum or adam"},
+    {TRAIT(SEARCHES), TRAIT(PASSES),
+     "a step of --optim <optim> takes as many passes over the rows as it "
+     "needs; say --steps instead of <it>"},
     {TRAIT(SGD), TRAIT(BATCH),
      "--optim sgd goes from row to row and has no batches; --optim gd with "
      "<it> is minibatch SGD"},
@@ -147,6 +150,9 @@ static const struct rule rules[] = {
     {TRAIT(OWNERS), TRAIT(BATCH),
      "<it> does not go with --owners yet: batches are cut from rows that lie "
      "in one place"},
+
+    {TRAIT(NO_COMPUTE), TRAIT(BATCH),
+     "<it> needs rows to draw from; leave out --no-compute"},
 
     /* Models. */
     {TRAIT(FUNCTION), TRAIT(BLOCKS) | TRAIT(AVERAGES) | TRAIT(MATRIX),

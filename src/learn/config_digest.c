@@ -6,7 +6,7 @@
  *
  *     in    arithmetic (every part of it), profile, data (shape, labels,
  *           values), chunk rows, model, optimiser with its numbers as hex
- *           floats
+ *           floats; batches, with their seed
  *     out   number of workers, threads, instruction set, and for bitwise codes
  *           the code: they change who computes, never what
  *           steps, --tol, --max-time: they say where to stop on a path that
@@ -149,6 +149,13 @@ struct digest config_digest_in(const struct setup *setup,
         add_line(&hasher, line,
                  snprintf(line, sizeof line, "shuffle %llu",
                           (unsigned long long)optim->seed));
+    if (optim->sampler.kind != SAMPLER_WHOLE)
+        add_line(&hasher, line,
+                 snprintf(line, sizeof line, "batch %u of %s in %u seed %llu",
+                          optim->sampler.batch,
+                          sampler_name(optim->sampler.kind),
+                          optim->sampler.chunk_rows,
+                          (unsigned long long)optim->sampler.seed));
     add_weights(&hasher, &setup->data);
     if (setup->slots > 0 && setup->exactness != EXACT_BITWISE)
         add_code(&hasher, setup);

@@ -65,8 +65,10 @@ static void save(struct alone *alone, const struct optim *optim)
     enum err err = open_keep(fit, false, &fit->keep_why);
 
     if (err == ERR_OK)
-        err = keep_save(fit->keep, optim, &hash,
-                        dataset_chunks(&fit->setup->data), &fit->keep_why);
+        err = keep_save(
+            fit->keep, optim, &hash,
+            optim_chunks(&optim->options, dataset_chunks(&fit->setup->data)),
+            &fit->keep_why);
     if (err == ERR_OK && fit->kept != NULL)
         err = fit->kept(fit->context, &fit->keep_why);
     alone->saved_at = clock_now_us();

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "learn/batches.h"
 #include "learn/recipe/habit.h"
 #include "learn/rows.h"
 #include "node/fixed/evaluate.h"
@@ -185,6 +186,12 @@ enum err numbers_choose(const struct recipe *recipe, enum model_kind model,
     if (rows == 0)
         return why_set(why, ERR_SHAPE, "no row is left to train on");
     made.optim.rows = rows;
+    err = batches_choose(recipe, data, &made.optim.sampler, why);
+    if (err == ERR_OK)
+        err =
+            batches_steps(recipe, &made.optim.sampler, &made.optim.steps, why);
+    if (err != ERR_OK)
+        return err;
     if (!problem_has_hessian(&problem))
         made.optim.dense_max = 0; /* newton by conjugate gradients. */
     if (data->storage == STORAGE_INDEX)
@@ -204,8 +211,10 @@ enum err numbers_choose(const struct recipe *recipe, enum model_kind model,
         return why_set(why, ERR_SHAPE,
                        "LIBLINEAR's flags end a run by the rows, which are "
                        "with their owners; add --tol T");
-    /* A gradient beside a kink says nothing of how far it is. */
+    /* A gradient beside a kink says nothing of how far it is, nor does that of
+     * a batch. */
     if (err == ERR_OK && habit_given(recipe) && !made.optim.kinks &&
+        made.optim.sampler.kind == SAMPLER_WHOLE &&
         !recipe_given(recipe, OPT_TOL)) {
         double norm = 0;
 

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/plain.h"
+#include "learn/batches.h"
 #include "learn/coded_data.h"
 #include "learn/load.h"
 #include "learn/numbers.h"
@@ -218,17 +219,34 @@ enum err setup_numbers(struct setup *setup, struct recipe *recipe,
     return record_numbers(setup, recipe, why);
 }
 
+/* Batches decide how many chunks there are for the workers. */
+static enum err try_code(struct setup *setup, const struct recipe *recipe,
+                         struct why *why)
+{
+    struct optim_options optim = {0};
+    const enum err err =
+        batches_choose(recipe, &setup->data, &optim.sampler, why);
+
+    return err == ERR_OK
+               ? workers_try_code(
+                     setup, recipe,
+                     optim_chunks(&optim, dataset_chunks(&setup->data)), why)
+               : err;
+}
+
 /* Who says nothing wants the optimum.  Newton's method finds it whatever the
  * units of the columns; lbfgs where second derivatives cannot be had, or,
  * of a hinge with many columns, help little.  Estimated
  * sums cannot be compared, and Nesterov's steps at their usual rate make their
- * errors grow; plain ones bear them.  A simulation is of the reference systems'
- * steps. */
-static const char *default_optimiser(const struct setup *setup)
+ * errors grow; plain ones bear them, and those of batches.  A simulation is of
+ * the reference systems' steps. */
+static const char *default_optimiser(const struct setup *setup,
+                                     const struct recipe *recipe)
 {
     const struct problem problem = setup_problem(setup);
 
-    if (setup->exactness == EXACT_APPROX)
+    if (setup->exactness == EXACT_APPROX || recipe_given(recipe, OPT_BATCH) ||
+        recipe_given(recipe, OPT_PASSES))
         return "gd";
     if (setup->terms.simulated)
         return "agd";
@@ -250,7 +268,7 @@ static bool searches(const struct recipe *recipe)
 static enum err choose_optimiser(const struct setup *setup,
                                  struct recipe *recipe, struct why *why)
 {
-    const char *name = default_optimiser(setup);
+    const char *name = default_optimiser(setup, recipe);
     const char *most = model_ops(setup->model)->kinks ? "10000" : "1000";
     enum err err = ERR_OK;
 
@@ -270,7 +288,12 @@ static enum err record_choices(const struct setup *setup, struct recipe *recipe,
 
     if (err == ERR_OK)
         err = recipe_record_count(recipe, OPT_CHUNK_ROWS,
-                                  setup->data.chunk_rows, why);
+                                  setup->optim.sampler.kind != SAMPLER_WHOLE
+                                      ? setup->optim.sampler.chunk_rows
+                                      : setup->data.chunk_rows,
+                                  why);
+    if (err == ERR_OK)
+        err = recipe_record_count(recipe, OPT_STEPS, setup->optim.steps, why);
     if (err == ERR_OK)
         err = recipe_put(recipe, OPT_CODE, setup_code_name(setup),
                          ORIGIN_DEFAULT, why);
@@ -305,8 +328,7 @@ enum err setup_load(struct setup *setup, struct recipe *recipe, struct why *why)
                          model_ops(setup->model)->regression,
                          recipe_text(recipe, OPT_CLASS_WEIGHT), why);
     if (err == ERR_OK)
-        err =
-            workers_try_code(setup, recipe, dataset_chunks(&setup->data), why);
+        err = try_code(setup, recipe, why);
     if (err == ERR_OK)
         err = choose_optimiser(setup, recipe, why);
     if (err == ERR_OK)

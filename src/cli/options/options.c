@@ -78,8 +78,6 @@ static const struct foreign {
     {"output", OPT_PREDICTIONS},
     {"m", OPT_MODEL_FILE},
     {"proba", OPT_PROBABILITY},
-    {"epochs", OPT_STEPS},
-    {"passes", OPT_STEPS},
 };
 
 static enum err suggest(const char *typed, int id, struct why *why)

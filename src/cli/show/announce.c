@@ -151,18 +151,33 @@ static void weights_text(const struct options *options, char text[TEXT_SIZE])
                    rows == NULL ? "" : rows);
 }
 
+/* "gd", "gd on batches of 128 rows, 16 a pass". */
+static void steps_text(const struct setup *setup, char text[TEXT_SIZE])
+{
+    const struct sampler *sampler = &setup->optim.sampler;
+    const char *name = optim_name(setup->optim.kind);
+
+    if (sampler->kind == SAMPLER_WHOLE)
+        (void)snprintf(text, TEXT_SIZE, "%s", name);
+    else
+        (void)snprintf(text, TEXT_SIZE, "%s on %sbatches of %u rows, %u a pass",
+                       name, sampler->kind == SAMPLER_LOCAL ? "local " : "",
+                       sampler->batch, sampler_steps(sampler));
+}
+
 void announce_goal(const struct cli *cli, const struct setup *setup,
                    const char *what)
 {
     char goal[TEXT_SIZE], reason[TEXT_SIZE], weights[TEXT_SIZE];
+    char steps[TEXT_SIZE];
 
     goal_text(cli, setup, goal);
+    steps_text(setup, steps);
     weights_text(&cli->options, weights);
-    say_note(cli,
-             "muster: %smodel %s (%s): least %s, %s%s; %s, at most %u steps",
-             what, model_ops(setup->model)->name,
-             model_reason(cli, setup, reason), goal, intercept_text(setup),
-             weights, optim_name(setup->optim.kind), setup->optim.steps);
+    say_note(
+        cli, "muster: %smodel %s (%s): least %s, %s%s; %s, at most %u steps",
+        what, model_ops(setup->model)->name, model_reason(cli, setup, reason),
+        goal, intercept_text(setup), weights, steps, setup->optim.steps);
 }
 
 void announce_run(const struct cli *cli, const struct setup *setup)

@@ -19,7 +19,8 @@
 /* From the shortest step: the longer ones were disturbed. */
 static time_us chunk_time(const struct setup *setup, time_us step_us)
 {
-    const time_us chunks = dataset_chunks(&setup->data);
+    const time_us chunks =
+        optim_chunks(&setup->optim, dataset_chunks(&setup->data));
     const time_us chunk_us =
         (step_us * (time_us)setup->threads + chunks / 2) / chunks;
 
@@ -37,9 +38,10 @@ static enum err replay_uncoded(const struct setup *setup, time_us chunk_us,
     enum err err = preset_spec(&preset, &sim.code, why);
 
     sim.problem = NULL;
-    sim.rows = setup->data.rows;
-    sim.chunk_rows = setup->data.chunk_rows;
+    sim.rows = optim_chunks(&setup->optim, dataset_chunks(&setup->data));
+    sim.chunk_rows = 1;
     sim.optim = setup->optim;
+    sim.optim.sampler = sampler_whole;
     sim.slots = setup->slots;
     sim.delay = setup->delay;
     sim.chunk_us = chunk_us;

@@ -223,6 +223,9 @@ static const char *advice(const struct setup *setup)
         return "sgd has no test of convergence";
     if (setup->optim.kind == OPTIM_LBFGS || setup->optim.kind == OPTIM_NEWTON)
         return "give it more --steps";
+    if (setup->optim.sampler.kind != SAMPLER_WHOLE)
+        return "steps over batches end near an optimum, nearer with more "
+               "--passes and a rate that falls (--schedule)";
     return "give it more --steps, or leave out --optim";
 }
 

@@ -54,8 +54,10 @@ void history_write(const struct run *run, json_t *result)
     char *text;
 
     (void)json_object_set_new(object, "muster", json_string(version_text));
-    (void)json_object_set_new(object, "chunks",
-                              json_integer(dataset_chunks(&setup->data)));
+    (void)json_object_set_new(
+        object, "chunks",
+        json_integer(
+            optim_chunks(&setup->optim, dataset_chunks(&setup->data))));
     (void)json_object_set_new(object, "slots", json_integer(setup->slots));
     (void)json_object_set_new(object, "code", code_json(setup));
     (void)json_object_set_new(object, "metric",

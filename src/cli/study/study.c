@@ -207,6 +207,7 @@ static void set_problem(const struct study_options *options,
         sim->rows = setup->data.rows;
         sim->chunk_rows = setup->data.chunk_rows;
         sim->optim = setup_optim(setup, &candidate->spec);
+        sim->own_data = sim->optim.sampler.kind == SAMPLER_ROWS;
         return;
     }
     sim->rows = chunks;
@@ -278,7 +279,8 @@ static enum err study_gradients(const struct study_options *options,
                                 struct study *study, struct why *why)
 {
     const struct setup *setup = options->setup;
-    const uint32_t chunks = dataset_chunks(&setup->data);
+    const uint32_t chunks =
+        optim_chunks(&setup->optim, dataset_chunks(&setup->data));
     const time_us chunk_us =
         isnan(options->work_s)
             ? sim_options_default().chunk_us

@@ -1,0 +1,87 @@
+/*
+ * batches.c - from --batch, --shuffle and --passes to a sampler and a number of
+ * steps.
+ */
+#include "learn/batches.h"
+
+#include <string.h>
+
+#define DEFAULT_PASSES 10u
+#define SHARES         32u
+#define CHUNK_LEAST    8u
+#define CHUNK_MOST     256u
+
+uint32_t batches_default_chunk_rows(uint32_t batch)
+{
+    const uint32_t share = batch / SHARES + (batch % SHARES != 0);
+    const uint32_t even = (share + CHUNK_LEAST - 1) / CHUNK_LEAST * CHUNK_LEAST;
+
+    return even < CHUNK_MOST ? even : CHUNK_MOST;
+}
+
+/* Local batches are of the chunks that the rows are cut into. */
+static uint32_t chunk_rows_of(const struct recipe *recipe,
+                              const struct dataset *data,
+                              enum sampler_kind kind, uint32_t batch)
+{
+    if (kind == SAMPLER_LOCAL)
+        return data->chunk_rows;
+    return recipe_given(recipe, OPT_CHUNK_ROWS)
+               ? (uint32_t)recipe_count(recipe, OPT_CHUNK_ROWS)
+               : batches_default_chunk_rows(batch);
+}
+
+enum err batches_choose(const struct recipe *recipe, const struct dataset *data,
+                        struct sampler *sampler, struct why *why)
+{
+    const char *shuffle = recipe_text(recipe, OPT_SHUFFLE);
+    const bool local = shuffle != NULL && strcmp(shuffle, "local") == 0;
+    const enum sampler_kind kind = local ? SAMPLER_LOCAL : SAMPLER_ROWS;
+    const uint32_t batch = (uint32_t)recipe_count(recipe, OPT_BATCH);
+
+    *sampler = sampler_whole;
+    if (!recipe_given(recipe, OPT_BATCH))
+        return shuffle == NULL
+                   ? ERR_OK
+                   : why_set(why, ERR_SHAPE,
+                             "--shuffle says how batches are drawn; add "
+                             "--batch B, their rows");
+    if (batch >= data->rows)
+        return ERR_OK;
+    *sampler =
+        sampler_of(kind, data->rows, chunk_rows_of(recipe, data, kind, batch),
+                   batch, recipe_count(recipe, OPT_SEED));
+    if (sampler_chunks(sampler) <= CHUNKS_MAX)
+        return ERR_OK;
+    return why_set(why, ERR_TOOBIG,
+                   "batches of %u rows are %u chunks of %u; there can be %u: "
+                   "give a larger --chunk-rows",
+                   batch, sampler_chunks(sampler), sampler->chunk_rows,
+                   CHUNKS_MAX);
+}
+
+enum err batches_steps(const struct recipe *recipe,
+                       const struct sampler *sampler, uint32_t *steps,
+                       struct why *why)
+{
+    const bool passes = recipe_given(recipe, OPT_PASSES);
+    const uint64_t each = sampler_steps(sampler);
+    const uint64_t all =
+        each * (passes ? recipe_count(recipe, OPT_PASSES) : DEFAULT_PASSES);
+
+    if (passes && recipe_given(recipe, OPT_STEPS))
+        return why_set(why, ERR_SHAPE,
+                       "--passes and --steps both say when to end; leave one "
+                       "of them out");
+    if (!passes &&
+        (sampler->kind == SAMPLER_WHOLE || recipe_given(recipe, OPT_STEPS)))
+        return ERR_OK;
+    if (all > UINT32_MAX)
+        return why_set(why, ERR_TOOBIG,
+                       "--passes %llu of %llu steps each are more than %u "
+                       "steps; take a larger --batch",
+                       (unsigned long long)(all / each),
+                       (unsigned long long)each, UINT32_MAX);
+    *steps = (uint32_t)all;
+    return ERR_OK;
+}

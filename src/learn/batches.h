@@ -1,0 +1,26 @@
+/*
+ * batches.h - minibatches and passes, from a recipe and its rows.
+ */
+#ifndef LEARN_BATCHES_H
+#define LEARN_BATCHES_H
+
+#include "base/sampler.h"
+#include "data/rows/dataset.h"
+#include "learn/recipe/recipe.h"
+
+/* Rows of a chunk of such a batch when nobody says: a 32nd of it, so that many
+ * workers can share it, 8 at least and 256 at most; a multiple of 8. */
+uint32_t batches_default_chunk_rows(uint32_t batch);
+
+/* As --batch and --shuffle say; `sampler` is sampler_whole if all rows are in
+ * every step.  ERR_SHAPE, ERR_TOOBIG with a sentence. */
+MUST_CHECK enum err batches_choose(const struct recipe *recipe,
+                                   const struct dataset *data,
+                                   struct sampler *sampler, struct why *why);
+
+/* The steps of --passes, or the default of batches, in place of `steps`. */
+MUST_CHECK enum err batches_steps(const struct recipe *recipe,
+                                  const struct sampler *sampler,
+                                  uint32_t *steps, struct why *why);
+
+#endif /* LEARN_BATCHES_H */

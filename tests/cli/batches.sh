@@ -1,0 +1,38 @@
+# Minibatches: one hash for threads, instruction sets, workers and deaths; all
+# rows give gd's; what has no batches says so.
+data=gen:gmm:600,9
+hash() { "$MUSTER" train $data -q --format json "$@" 2>errors | sed -n 's/.*"hash": "\(.\{12\}\).*/\1/p'; cat errors >&2; }
+for how in rows local
+do
+    one=$(hash --batch 64 --shuffle $how --lr 0.1 --passes 3)
+    test -n "$one" || echo "no hash"
+    for more in "--threads 2" "--threads 4" "--isa portable" "-n 1" "-n 2" "-n 5" "-n 8" "-n 4 --code frc" "-n 4 --fanout 2" "-n 3 --verify" "-n 3 --chaos kill:w1@7 --respawn" "-n 2 --chaos kill:coordinator@12"
+    do
+        test "$(hash --batch 64 --shuffle $how --lr 0.1 --passes 3 $more)" = "$one" || echo "$how $more: another hash"
+    done
+    test "$(hash --batch 64 --shuffle $how --lr 0.1 --passes 3 --seed 1)" != "$one" || echo "$how: the seed does nothing"
+done
+gd=$(hash --optim gd --lr 0.1 --steps 5 --chunk-rows 32)
+for batch in 600 601
+do
+    test "$(hash --batch $batch --lr 0.1 --passes 5 --chunk-rows 32 -n 2)" = "$gd" || echo "batch $batch is not gd"
+done
+# In mid-pass, and on.
+"$MUSTER" train $data -q --batch 64 --lr 0.1 --steps 13 -n 2 --out run >/dev/null
+went=$("$MUSTER" train $data -q --format json --batch 64 --lr 0.1 --passes 3 -n 3 --out run --resume | sed -n 's/.*"hash": "\(.\{12\}\).*/\1/p')
+test "$went" = "$(hash --batch 64 --lr 0.1 --passes 3)" || echo "resumed to another hash"
+"$MUSTER" train $data -q --batch 65 --lr 0.1 --passes 3 -n 3 --out run --resume 2>&1 | cut -d: -f2-
+"$MUSTER" train $data --batch 64 --epochs 2 --lr 0.1 2>&1 >/dev/null | sed -n 2p
+try() { "$MUSTER" train $data --batch 64 "$@" 2>&1 >/dev/null | tail -n 1; }
+try --optim newton
+try --optim sgd
+try --tol 0.1
+try -n 3 --code mds
+try -n 3 --code local:every=2
+try -n 3 --code ignore:staleness=1
+try --passes 2 --steps 3
+try --chunk-rows 1 --batch 500 -n 2 --passes 4294967295
+"$MUSTER" train $data --shuffle local 2>&1 >/dev/null | tail -n 1
+"$MUSTER" train $data --passes 3 --optim lbfgs 2>&1 >/dev/null | tail -n 1
+simulated=$("$MUSTER" simulate $data --batch 64 --passes 2 --lr 0.1 -n 4 2>&1 | sed -n 's/^model *\(.\{12\}\).*/\1/p')
+test "$simulated" = "$(hash --batch 64 --passes 2 --lr 0.1)" || echo "simulated to another hash"
