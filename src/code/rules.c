@@ -63,7 +63,7 @@ static const char *const names[TRAITS] = {
     [TRAIT_ACCURACY] = "--accuracy",
     [TRAIT_SGD] = "--optim sgd",
     [TRAIT_MEMORY] = "--optim but gd or sgd",
-    [TRAIT_RATED] = "--optim gd, agd or momentum",
+    [TRAIT_RATED] = "--optim gd, agd, momentum or nesterov",
     [TRAIT_NO_RATE] = "no --lr",
     [TRAIT_RATE_RULE] = "--schedule",
     [TRAIT_BATCH] = "--batch",
@@ -101,10 +101,13 @@ static const struct rule rules[] = {
     {TRAIT(SGD), TRAIT(RATE_RULE) | TRAIT(ENDS),
      "<it> means nothing to --optim sgd: its rate is RATE / (1 + rows seen), "
      "and it ends after --steps passes over the rows"},
+    {TRAIT(SEARCHES), TRAIT(RATE_RULE),
+     "<it> means nothing to --optim <optim>, which searches for the length of "
+     "every step; take gd, agd, momentum, nesterov, adam or adamw"},
     {TRAIT(PLAIN) | TRAIT(ACCURACY), 0,
      "--accuracy goes by an estimate of what is left to gain, and --optim "
-     "<optim> has none; take --optim lbfgs or newton (gd, agd, momentum and "
-     "adam end by --tol)"},
+     "<optim> has none; take --optim lbfgs or newton (others end "
+     "by --tol)"},
     {TRAIT(AVERAGES) | TRAIT(MEMORY), 0,
      "code <code> averages the weights of gd or sgd; --optim <optim> keeps "
      "more than weights"},
@@ -126,7 +129,8 @@ static const struct rule rules[] = {
     /* Minibatches. */
     {TRAIT(SEARCHES), TRAIT(BATCH),
      "--optim <optim> compares sums of one step with those of another, and "
-     "with <it> they are over other rows; take gd, momentum or adam"},
+     "with <it> they are over other rows; take gd, momentum, nesterov, adam "
+     "or adamw"},
     {TRAIT(SEARCHES), TRAIT(PASSES),
      "a step of --optim <optim> takes as many passes over the rows as it "
      "needs; say --steps instead of <it>"},
@@ -311,7 +315,9 @@ static const struct {
     {"gd", TRAIT(PLAIN) | TRAIT(RATED)},
     {"agd", TRAIT(PLAIN) | TRAIT(RATED) | TRAIT(MEMORY)},
     {"momentum", TRAIT(PLAIN) | TRAIT(RATED) | TRAIT(MEMORY)},
+    {"nesterov", TRAIT(PLAIN) | TRAIT(RATED) | TRAIT(MEMORY)},
     {"adam", TRAIT(PLAIN) | TRAIT(MEMORY)},
+    {"adamw", TRAIT(PLAIN) | TRAIT(MEMORY)},
     {"lbfgs", TRAIT(SEARCHES) | TRAIT(MEMORY)},
     {"newton", TRAIT(SEARCHES) | TRAIT(MEMORY) | TRAIT(NEWTON)},
     {"sgd", TRAIT(PLAIN) | TRAIT(SGD)},

@@ -164,6 +164,9 @@ struct brief brief_local(uint8_t room[BRIEF_MAX], const struct subject *subject,
     put_u8(&out, (uint8_t)local->schedule);
     put_f64(&out, local->rate);
     put_f64(&out, local->decay);
+    put_f64(&out, local->clip);
+    put_u32(&out, local->decay_every);
+    put_u32(&out, local->warmup);
     put_f64(&out, local->l2);
     put_u32(&out, local->l2_free);
     put_u32(&out, local->l2_stride);
@@ -184,6 +187,9 @@ enum err brief_read_local(const struct brief *brief, struct subject *subject,
     local->schedule = (enum optim_schedule)get_u8(&in);
     local->rate = get_f64(&in);
     local->decay = get_f64(&in);
+    local->clip = get_f64(&in);
+    local->decay_every = get_u32(&in);
+    local->warmup = get_u32(&in);
     local->l2 = get_f64(&in);
     local->l2_free = get_u32(&in);
     local->l2_stride = get_u32(&in);

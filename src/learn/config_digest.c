@@ -89,14 +89,15 @@ static void add_optimiser(struct hasher *hasher,
 {
     char line[LINE_SIZE];
 
-    add_line(hasher, line,
-             snprintf(line, sizeof line,
-                      "schedule %d momentum %a nesterov %d beta %a %a epsilon "
-                      "%a memory %u dense %u cg %u free %u %u",
-                      (int)optim->schedule, optim->momentum, optim->nesterov,
-                      optim->beta1, optim->beta2, optim->epsilon, optim->memory,
-                      optim->dense_max, optim->cg_max, optim->l2_free,
-                      optim->l2_stride));
+    add_line(
+        hasher, line,
+        snprintf(line, sizeof line,
+                 "schedule %d every %u warmup %u clip %a momentum %a beta %a "
+                 "%a epsilon %a memory %u dense %u cg %u free %u %u",
+                 (int)optim->schedule, optim->decay_every, optim->warmup,
+                 optim->clip, optim->momentum, optim->beta1, optim->beta2,
+                 optim->epsilon, optim->memory, optim->dense_max, optim->cg_max,
+                 optim->l2_free, optim->l2_stride));
 }
 
 /* The data's own digest may be that of its file, which has no weights. */
@@ -140,6 +141,9 @@ struct digest config_digest_in(const struct setup *setup,
                       optim->rate, optim->decay, optim->l2,
                       (unsigned long long)optim->rows));
     add_optimiser(&hasher, optim);
+    if (optim->schedule == SCHEDULE_COSINE) /* Where it ends is how it falls. */
+        add_line(&hasher, line,
+                 snprintf(line, sizeof line, "steps %u", optim->steps));
     /* Where the loss has kinks it says when they are narrowed: the way, not
      * only its end (optim/soften.c). */
     if (optim->kinks)

@@ -30,9 +30,16 @@ uint32_t numbers_rows(const struct dataset *data)
 
 static enum optim_schedule schedule_of(const char *name)
 {
-    if (strcmp(name, "constant") == 0)
-        return SCHEDULE_CONSTANT;
-    return strcmp(name, "inverse") == 0 ? SCHEDULE_INVERSE : SCHEDULE_DECAY;
+    static const char *const names[] = {
+        [SCHEDULE_DECAY] = "decay",     [SCHEDULE_CONSTANT] = "constant",
+        [SCHEDULE_INVERSE] = "inverse", [SCHEDULE_STEP] = "step",
+        [SCHEDULE_COSINE] = "cosine",
+    };
+    unsigned at = 0;
+
+    while (strcmp(names[at], name) != 0)
+        at++; /* The recipe's row lets no other in. */
+    return (enum optim_schedule)at;
 }
 
 /* Unless another rule was given, a search ends when what is left to gain is
@@ -58,6 +65,8 @@ static void take_options(const struct recipe *recipe,
     *optim = optim_defaults(kind);
     optim->schedule = schedule_of(recipe_text(recipe, OPT_SCHEDULE));
     optim->decay = recipe_real(recipe, OPT_DECAY);
+    optim->warmup = (uint32_t)recipe_count(recipe, OPT_WARMUP);
+    optim->clip = recipe_real(recipe, OPT_CLIP);
     optim->steps = kind == OPTIM_SGD && !recipe_given(recipe, OPT_STEPS)
                        ? 1 /* A pass, as the reference systems have it. */
                        : (uint32_t)recipe_count(recipe, OPT_STEPS);
@@ -68,6 +77,31 @@ static void take_options(const struct recipe *recipe,
     optim->seed = recipe_count(recipe, OPT_SEED);
     if (recipe_text(recipe, OPT_MOMENTUM) != NULL)
         optim->momentum = recipe_real(recipe, OPT_MOMENTUM);
+}
+
+/* Three of them, a tenth each, unless said otherwise. */
+static void take_stairs(const struct recipe *recipe,
+                        struct optim_options *optim)
+{
+    const uint32_t third = optim->steps / 3 + (optim->steps % 3 != 0);
+    const bool given = recipe_given(recipe, OPT_DECAY_EVERY);
+
+    if (optim->schedule != SCHEDULE_STEP)
+        return;
+    optim->decay_every =
+        given ? (uint32_t)recipe_count(recipe, OPT_DECAY_EVERY) : third;
+    if (!recipe_given(recipe, OPT_DECAY))
+        optim->decay = 0.1;
+}
+
+static enum err check_penalty(const struct recipe *recipe, struct why *why)
+{
+    if (!recipe_given(recipe, OPT_WEIGHT_DECAY) ||
+        (!recipe_given(recipe, OPT_L2) && !habit_given(recipe)))
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "--weight-decay D is --l2 D/2 under another name; leave out "
+                   "--l2 and -c");
 }
 
 /* A hinge is told by its proof alone (optim/soften.h). */
@@ -86,7 +120,9 @@ static void take_penalty(const struct recipe *recipe, struct numbers *numbers)
         recipe_given(recipe, OPT_COST) ? recipe_real(recipe, OPT_COST) : 1;
 
     numbers->shown_factor = 1;
-    if (recipe_given(recipe, OPT_L2)) {
+    if (recipe_given(recipe, OPT_WEIGHT_DECAY)) {
+        numbers->optim.l2 = recipe_real(recipe, OPT_WEIGHT_DECAY) / 2;
+    } else if (recipe_given(recipe, OPT_L2)) {
         numbers->optim.l2 = recipe_real(recipe, OPT_L2);
     } else if (habit_given(recipe)) {
         numbers->optim.l2 = 1 / (2 * cost * rows);
@@ -141,7 +177,8 @@ static double rarest_share(const struct dataset *data, uint32_t rows)
 
 static bool needs_rate(enum optim_kind kind)
 {
-    return kind == OPTIM_GD || kind == OPTIM_AGD || kind == OPTIM_MOMENTUM;
+    return kind == OPTIM_GD || kind == OPTIM_AGD || kind == OPTIM_MOMENTUM ||
+           kind == OPTIM_NESTEROV;
 }
 
 /* c of sgd is 1 / (2 l2). */
@@ -190,8 +227,11 @@ enum err numbers_choose(const struct recipe *recipe, enum model_kind model,
     if (err == ERR_OK)
         err =
             batches_steps(recipe, &made.optim.sampler, &made.optim.steps, why);
+    if (err == ERR_OK)
+        err = check_penalty(recipe, why);
     if (err != ERR_OK)
         return err;
+    take_stairs(recipe, &made.optim);
     if (!problem_has_hessian(&problem))
         made.optim.dense_max = 0; /* newton by conjugate gradients. */
     if (data->storage == STORAGE_INDEX)

@@ -1,6 +1,6 @@
 /*
- * first_order.c - gd, agd, momentum and adam: one gradient, one update; and
- * the average, which has only to add.
+ * first_order.c - gd, agd, momentum, nesterov, adam and adamw: one gradient,
+ * one update; and the average, which has only to add.
  *
  * Each update walks the coordinates once; a coordinate depends on no other.
  * Its sums are those of math/vec.h, however the walk is cut.
@@ -129,22 +129,33 @@ static void update_all(struct walk *walk)
         update_block(walk, &span, walk->opt->gradient + span.from);
 }
 
+static double shortening(const struct optim *opt)
+{
+    const double clip = opt->options.clip;
+
+    return clip > 0 && opt->gradient_norm > clip ? clip / opt->gradient_norm
+                                                 : 1;
+}
+
 /* Where the norm of the whole gradient decides whether there is an update at
- * all, that is a second walk. */
+ * all, or how long it is, that is a second walk. */
 static bool feed(struct optim *opt, const double *sum, double loss_sum,
                  update_function update)
 {
-    const bool may_end = opt->options.tol > 0 || opt->options.gap > 0;
+    const bool twice =
+        opt->options.tol > 0 || opt->options.gap > 0 || opt->options.clip > 0;
     struct walk walk = {.opt = opt,
                         .sum = sum,
                         .rows = optim_divisor(opt),
-                        .update = may_end ? NULL : update,
+                        .update = twice ? NULL : update,
                         .finite = true};
 
+    opt->shortened = 1;
     walk_all(&walk, loss_sum);
-    if (may_end && optim_converged(opt))
+    if (twice && optim_converged(opt))
         return false;
-    if (may_end) {
+    if (twice) {
+        opt->shortened = shortening(opt);
         walk.update = update;
         update_all(&walk);
     }
@@ -159,7 +170,7 @@ static bool feed(struct optim *opt, const double *sum, double loss_sum,
 static void gd_update(struct optim *opt, const double *g, const double *slope,
                       const struct optim_span *span)
 {
-    const double eta = optim_rate(opt);
+    const double eta = optim_rate(opt) * opt->shortened;
     const double keep = 1 - 2 * span->l2 * eta;
     const double scale = eta / optim_divisor(opt);
 
@@ -180,7 +191,7 @@ const struct optim_ops optim_gd_ops = {"gd",       true,  false,    1,
 static void agd_update(struct optim *opt, const double *g, const double *slope,
                        const struct optim_span *span)
 {
-    const double eta = optim_rate(opt);
+    const double eta = optim_rate(opt) * opt->shortened;
     const double th = 2 / ((double)opt->step + 2);
     const double shrink = 2 * span->l2 * eta;
     const double scale = eta / optim_divisor(opt);
@@ -211,11 +222,11 @@ static void momentum_update(struct optim *opt, const double *g,
 {
     const double eta = optim_rate(opt);
     const double mu = opt->options.momentum;
-    const bool nesterov = opt->options.nesterov;
+    const bool nesterov = opt->options.kind == OPTIM_NESTEROV;
 
     (void)g;
     for (uint32_t j = span->from; j < span->to; j++) {
-        const double s = slope[j - span->from];
+        const double s = slope[j - span->from] * opt->shortened;
         const double u = mu * opt->u[j] + s;
 
         opt->u[j] = u;
@@ -230,27 +241,65 @@ static bool momentum_feed(struct optim *opt, const double *sum, double loss_sum)
 
 const struct optim_ops optim_momentum_ops = {
     "momentum", true, false, 1, two_vectors, place, at_model, momentum_feed};
+const struct optim_ops optim_nesterov_ops = {
+    "nesterov", true, false, 1, two_vectors, place, at_model, momentum_feed};
 
 /* --- adam ---------------------------------------------------------------- */
 
-/* Kingma & Ba, "Adam", ICLR 2015.  The root is one IEEE operation. */
+struct moments {
+    double beta1, beta2, warm1, warm2, epsilon;
+};
+
+static struct moments moments_of(const struct optim *opt)
+{
+    const struct optim_options *o = &opt->options;
+
+    return (struct moments){.beta1 = o->beta1,
+                            .beta2 = o->beta2,
+                            .warm1 = 1 - optim_power(o->beta1, opt->step + 1),
+                            .warm2 = 1 - optim_power(o->beta2, opt->step + 1),
+                            .epsilon = o->epsilon};
+}
+
+/* Where coordinate j goes, eta times, when its slope is s.  Kingma & Ba,
+ * "Adam", ICLR 2015.  The root is one IEEE operation. */
+static double eta_times(double eta, struct optim *opt, const struct moments *m,
+                        uint32_t j, double s)
+{
+    const double u = m->beta1 * opt->u[j] + (1 - m->beta1) * s;
+    const double v = m->beta2 * opt->v[j] + (1 - m->beta2) * (s * s);
+
+    opt->u[j] = u;
+    opt->v[j] = v;
+    return eta * (u / m->warm1) / (sqrt(v / m->warm2) + m->epsilon);
+}
+
 static void adam_update(struct optim *opt, const double *g, const double *slope,
                         const struct optim_span *span)
 {
-    const struct optim_options *o = &opt->options;
+    const struct moments moments = moments_of(opt);
     const double eta = optim_rate(opt);
-    const double warm1 = 1 - optim_power(o->beta1, opt->step + 1);
-    const double warm2 = 1 - optim_power(o->beta2, opt->step + 1);
 
     (void)g;
-    for (uint32_t j = span->from; j < span->to; j++) {
-        const double s = slope[j - span->from];
-        const double u = o->beta1 * opt->u[j] + (1 - o->beta1) * s;
-        const double v = o->beta2 * opt->v[j] + (1 - o->beta2) * (s * s);
+    for (uint32_t j = span->from; j < span->to; j++)
+        opt->b[j] -= eta_times(eta, opt, &moments, j,
+                               slope[j - span->from] * opt->shortened);
+}
 
-        opt->u[j] = u;
-        opt->v[j] = v;
-        opt->b[j] -= eta * (u / warm1) / (sqrt(v / warm2) + o->epsilon);
+static void adamw_update(struct optim *opt, const double *g,
+                         const double *slope, const struct optim_span *span)
+{
+    const struct moments moments = moments_of(opt);
+    const double eta = optim_rate(opt);
+    const double shrink = 2 * span->l2 * eta;
+    const double rows = optim_divisor(opt);
+
+    (void)slope;
+    for (uint32_t j = span->from; j < span->to; j++) {
+        const double s = g[j - span->from] / rows * opt->shortened;
+        const double b = opt->b[j];
+
+        opt->b[j] = b - eta_times(eta, opt, &moments, j, s) - shrink * b;
     }
 }
 
@@ -259,8 +308,15 @@ static bool adam_feed(struct optim *opt, const double *sum, double loss_sum)
     return feed(opt, sum, loss_sum, adam_update);
 }
 
+static bool adamw_feed(struct optim *opt, const double *sum, double loss_sum)
+{
+    return feed(opt, sum, loss_sum, adamw_update);
+}
+
 const struct optim_ops optim_adam_ops = {
     "adam", true, false, 1, three_vectors, place, at_model, adam_feed};
+const struct optim_ops optim_adamw_ops = {
+    "adamw", true, false, 1, three_vectors, place, at_model, adamw_feed};
 
 /* --- average ------------------------------------------------------------- */
 

@@ -16,16 +16,23 @@
  * alone. */
 #define PART_STRIDE UINT64_C(0x9e3779b97f4a7c15)
 
+static bool schedule_fits(const struct local *local)
+{
+    const struct optim_options options = {.schedule = local->schedule,
+                                          .decay = local->decay,
+                                          .decay_every = local->decay_every};
+
+    return optim_schedule_fits(&options);
+}
+
 bool local_fits(const struct local *local, uint32_t dims)
 {
     const bool sgd = local->kind == OPTIM_SGD;
 
     return (sgd || local->kind == OPTIM_GD) && local->every > 0 &&
-           isfinite(local->rate) && local->rate > 0 &&
-           (unsigned)local->schedule <= SCHEDULE_INVERSE &&
-           isfinite(local->decay) &&
-           (local->decay > 0 || local->schedule != SCHEDULE_DECAY) &&
-           isfinite(local->l2) && (sgd ? local->l2 > 0 : local->l2 >= 0) &&
+           isfinite(local->rate) && local->rate > 0 && schedule_fits(local) &&
+           isfinite(local->clip) && local->clip >= 0 && isfinite(local->l2) &&
+           (sgd ? local->l2 > 0 : local->l2 >= 0) &&
            optim_free_fits(local->l2_free, local->l2_stride) &&
            local->l2_free < dims;
 }
@@ -51,19 +58,23 @@ static enum err run_gd(const struct local *local, const struct local_part *part,
         .schedule = local->schedule,
         .rate = local->rate,
         .decay = local->decay,
+        .decay_every = local->decay_every,
+        .warmup = local->warmup,
+        .clip = local->clip,
         .l2 = local->l2,
         .l2_free = local->l2_free,
         .l2_stride = local->l2_stride,
         .rows = part->counted,
-        .steps = before + local_steps(local, round),
+        .steps = local->steps,
     };
+    const uint32_t end = before + local_steps(local, round);
     struct optim optim;
     enum err err = optim_init(&optim, &options, part->dims);
 
     if (err != ERR_OK)
         return err;
     optim_start(&optim, w, before);
-    while (err == ERR_OK && optim_next(&optim).kind != ASK_DONE) {
+    while (err == ERR_OK && optim.step < end) {
         double here;
 
         err = part->gradient(part->context, optim_weights(&optim), sum, &here);

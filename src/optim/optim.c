@@ -36,6 +36,8 @@ static const struct optim_ops *const kinds[] = {
     [OPTIM_NEWTON] = &optim_newton_ops,
     [OPTIM_SGD] = &optim_sgd_ops,
     [OPTIM_AVERAGE] = &optim_average_ops,
+    [OPTIM_NESTEROV] = &optim_nesterov_ops,
+    [OPTIM_ADAMW] = &optim_adamw_ops,
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -60,7 +62,7 @@ const char *optim_name(enum optim_kind kind)
 
 static double default_rate(enum optim_kind kind)
 {
-    if (kind == OPTIM_ADAM)
+    if (kind == OPTIM_ADAM || kind == OPTIM_ADAMW)
         return 1e-3;
     return kind == OPTIM_LBFGS ? 0 : 1;
 }
@@ -94,6 +96,9 @@ struct optim_options optim_averaged(const struct optim_options *options,
         .schedule = options->schedule,
         .rate = options->rate,
         .decay = options->decay,
+        .decay_every = options->decay_every,
+        .warmup = options->warmup,
+        .clip = options->clip,
         .l2 = options->l2,
         .l2_free = options->l2_free,
         .l2_stride = options->l2_stride,
@@ -128,8 +133,10 @@ static bool kind_fits(const struct optim_options *o)
 {
     switch (o->kind) {
     case OPTIM_MOMENTUM:
+    case OPTIM_NESTEROV:
         return is_fraction(o->momentum);
     case OPTIM_ADAM:
+    case OPTIM_ADAMW:
         return is_fraction(o->beta1) && is_fraction(o->beta2) &&
                is_positive(o->epsilon);
     case OPTIM_LBFGS:
@@ -153,9 +160,8 @@ static bool rate_fits(const struct optim_options *o)
 {
     if (!kinds[o->kind]->has_rate)
         return true;
-    if ((unsigned)o->schedule > SCHEDULE_INVERSE || !is_positive(o->rate))
-        return false;
-    return o->schedule != SCHEDULE_DECAY || is_positive(o->decay);
+    return is_positive(o->rate) && optim_schedule_fits(o) &&
+           is_not_negative(o->clip);
 }
 
 /* Only sums of one gradient each may be those of a batch, and ends that go by
@@ -181,34 +187,6 @@ static bool options_fit(const struct optim_options *o, uint32_t dims)
            o->rows > 0 && is_not_negative(o->tol) && is_not_negative(o->gap) &&
            is_not_negative(o->accuracy) && o->weight_bits < DBL_MANT_DIG &&
            isfinite(o->optimum) && optim_free_fits(o->l2_free, o->l2_stride);
-}
-
-double optim_power(double base, uint32_t exponent)
-{
-    double power = 1;
-    double square = base;
-
-    for (uint32_t i = exponent; i != 0; i >>= 1) {
-        if (i & 1)
-            power *= square;
-        square *= square;
-    }
-    return power;
-}
-
-double optim_rate(const struct optim *opt)
-{
-    const struct optim_options *o = &opt->options;
-
-    switch (o->schedule) {
-    case SCHEDULE_DECAY:
-        return o->rate * optim_power(o->decay, opt->step);
-    case SCHEDULE_INVERSE:
-        return o->rate / (1 + (double)opt->step);
-    case SCHEDULE_CONSTANT:
-        break;
-    }
-    return o->rate;
 }
 
 uint32_t optim_chunks(const struct optim_options *options, uint32_t all)

@@ -23,26 +23,28 @@
  *               b+ = v - (eta/N) g(b) - 2 a eta b;  u = b + (b+ - b)/th;
  *               u_0 = 0
  *     momentum  u <- mu u + G;  b <- b - eta u       (Polyak's heavy ball)
- *               nesterov: b <- b - eta (G + mu u)
+ *     nesterov  the same, but b <- b - eta (G + mu u)
  *     adam      u <- c1 u + (1-c1) G;  v <- c2 v + (1-c2) G^2;
  *               b <- b - eta (u / (1-c1^t)) / (sqrt(v / (1-c2^t)) + eps)
- *     lbfgs     two-loop recursion over the last `memory` pairs about the
- *               metric, strong Wolfe line search (search.h)
- *     newton    f'' p = -G, then a line search along p.  Up to dense_max
- *               weights f'' is evaluated (HESSIAN) and factored, and serves
- *               several steps, corrected by pairs as in lbfgs; beyond, p
- *               comes from conjugate gradients in the metric, one HESSVEC
- *               each
- *     average   b <- b + the mean displacement of the parts (EVALUATE_LOCAL,
- *               local.h): what is fed are means over the rows, not sums
+ *     adamw     adam with g/N for G, and b <- ... - 2 a eta b: the penalty acts
+ * on weights, not on moments (Loshchilov & Hutter, ICLR 2019) lbfgs two-loop
+ * recursion over the last `memory` pairs about the metric, strong Wolfe line
+ * search (search.h) newton    f'' p = -G, then a line search along p.  Up to
+ * dense_max weights f'' is evaluated (HESSIAN) and factored, and serves several
+ * steps, corrected by pairs as in lbfgs; beyond, p comes from conjugate
+ * gradients in the metric, one HESSVEC each average   b <- b + the mean
+ * displacement of the parts (EVALUATE_LOCAL, local.h): what is fed are means
+ * over the rows, not sums
  *
  * The metric is the diagonal of f'' (DIAGONAL), evaluated at the start and now
  * and then: columns of 1000 beside columns of 0.001 are then no worse than
  * columns of one size.  Where it cannot be evaluated it is 1.
  *
- * Rates: eta_i = lr, lr * decay^i or lr / (1 + i).  All sums run in fixed
- * order (math/vec.h), nothing is fused: the weights depend on the options and
- * the fed sums alone, to the bit.
+ * Rates: enum optim_schedule; in the first `warmup` steps times (i + 1) /
+ * warmup. Where G is longer than `clip`, clip / |G| multiplies it (gd and agd:
+ * eta; adamw: g/N) in that step.  All sums run in fixed order (math/vec.h),
+ * nothing is fused: the weights depend on the options and the fed sums alone,
+ * to the bit.
  */
 #ifndef OPTIM_OPTIM_H
 #define OPTIM_OPTIM_H
@@ -73,19 +75,24 @@ enum optim_kind {
     OPTIM_NEWTON,
     OPTIM_SGD,     /* Has no rounds: optim_init refuses it; see sgd.h. */
     OPTIM_AVERAGE, /* Of what others did by themselves: see local.h. */
+    OPTIM_NESTEROV,
+    OPTIM_ADAMW,
 };
 
 enum optim_schedule {
     SCHEDULE_DECAY,    /* lr * decay^i */
     SCHEDULE_CONSTANT, /* lr */
     SCHEDULE_INVERSE,  /* lr / (1 + i) */
+    SCHEDULE_STEP,     /* lr * decay^(i / decay_every), rounded down */
+    SCHEDULE_COSINE,   /* lr * (1 + cos(pi i / steps)) / 2 */
 };
 
 /* What each part does by itself between two averages: local.h. */
 struct local {
     enum optim_kind kind; /* OPTIM_GD or OPTIM_SGD. */
     enum optim_schedule schedule;
-    double rate, decay, l2;
+    double rate, decay, l2, clip;
+    uint32_t decay_every, warmup;
     uint32_t l2_free, l2_stride;
     uint32_t every; /* Steps between averages; 0: no such job. */
     uint32_t steps; /* Of the whole job. */
@@ -97,18 +104,23 @@ struct local {
 struct optim_options {
     enum optim_kind kind;
     enum optim_schedule schedule;
-    double rate;     /* lr, > 0.  lbfgs: the first step along -G, in the metric;
-                        0 = 1, without metric 1/|G|.  newton: ignored. */
-    double decay;    /* Multiplies the rate each step, > 0; SCHEDULE_DECAY. */
-    double l2;       /* a, >= 0. */
-    double tol;      /* Stop when |G| <= tol; 0 = never. */
+    double rate;  /* lr, > 0.  lbfgs: the first step along -G, in the metric;
+                     0 = 1, without metric 1/|G|.  newton: ignored. */
+    double decay; /* Multiplies the rate each step, > 0; SCHEDULE_DECAY,
+                     SCHEDULE_STEP. */
+    double clip;  /* G is shortened to this length; 0 = never.  First
+                     order. */
+    uint32_t decay_every; /* > 0; SCHEDULE_STEP. */
+    uint32_t warmup;      /* Steps in which the rate grows to its schedule. */
+    double l2;            /* a, >= 0. */
+    double tol;           /* Stop when |G| <= tol; 0 = never. */
     double gap;      /* Stop when f <= optimum + gap |optimum|; 0 = never. */
     double optimum;  /* Known least f; with gap only. */
     double accuracy; /* lbfgs, newton: stop when `excess` is at most so much of
                         |f|; 0 = never.  Others have no such estimate. */
-    double momentum; /* mu in [0, 1); momentum. */
-    double beta1, beta2;    /* c1, c2 in [0, 1); adam. */
-    double epsilon;         /* > 0; adam. */
+    double momentum; /* mu in [0, 1); momentum, nesterov. */
+    double beta1, beta2;    /* c1, c2 in [0, 1); adam, adamw. */
+    double epsilon;         /* > 0; the same. */
     uint64_t rows;          /* N of the whole training set, > 0: those that have
                                a weight above 0. */
     struct sampler sampler; /* Which of them a step is over; first order.  Only
@@ -122,7 +134,6 @@ struct optim_options {
     uint32_t dense_max;   /* newton: HESSIAN up to so many weights; 0 = never,
                              at most OPTIM_DENSE_LIMIT. */
     uint32_t cg_max;      /* newton: HESSVEC rounds a step, > 0. */
-    bool nesterov;        /* momentum. */
     bool diagonal;        /* lbfgs, newton: DIAGONAL can be evaluated. */
     bool kinks;           /* The loss has kinks: lbfgs and newton soften them
                              (soften.h). */
@@ -197,6 +208,8 @@ struct optim {
     double objective_first; /* At the start. */
     uint32_t calm;          /* newton: steps in a row that neither
                                promised nor gained more than `accuracy`. */
+    double shortened;       /* First order: G of the step at hand is
+                               multiplied by it, because of `clip`. */
     double norm_start;      /* gradient_norm at the start. */
     bool weak;              /* The curvature behind `excess` is known in part
                                only: it counts after calm steps alone. */
@@ -229,12 +242,13 @@ struct optim {
     double *factor;   /* Into kept; newton when dense: lower triangle. */
 };
 
-/* Accepts "gd", "agd", "momentum", "adam", "lbfgs", "newton", "sgd";
+/* Accepts "gd", "agd", "momentum", "nesterov", "adam", "adamw", "lbfgs",
+ * "newton", "sgd";
  * "average" is not for people to choose. */
 MUST_CHECK enum err optim_parse(const char *name, enum optim_kind *kind);
 const char *optim_name(enum optim_kind kind);
 /* Usual values of what decides how `kind` moves; steps, rows, l2 and stops are
- * the caller's.  rate: 1, adam 1e-3, lbfgs 0; decay 1. */
+ * the caller's.  rate: 1, adam and adamw 1e-3, lbfgs 0; decay 1. */
 struct optim_options optim_defaults(enum optim_kind kind);
 
 /* From weights of zero.  ERR_SHAPE if an option is out of range. */

@@ -26,7 +26,8 @@ struct optim_ops {
 };
 
 extern const struct optim_ops optim_gd_ops, optim_agd_ops, optim_momentum_ops,
-    optim_adam_ops, optim_lbfgs_ops, optim_newton_ops, optim_average_ops;
+    optim_nesterov_ops, optim_adam_ops, optim_adamw_ops, optim_lbfgs_ops,
+    optim_newton_ops, optim_average_ops;
 /* A name only. */
 extern const struct optim_ops optim_sgd_ops;
 
@@ -54,6 +55,7 @@ double optim_measure(const struct optim *opt, const double *w,
 /* lbfgs, newton: objective and gradient at the start. */
 void optim_measure_first(struct optim *opt, const double *sum, double loss_sum);
 
+bool optim_schedule_fits(const struct optim_options *options);
 /* decay^i and the like: by square and multiply from the lowest bit of i. */
 double optim_power(double base, uint32_t exponent);
 

@@ -210,6 +210,12 @@ static const struct option table[RECIPE_OPTIONS] = {
                 LIMITS(0, REAL_MAX),
                 .shown = "1/rows",
                 .help = "penalty A |w|^2, the constant left out"},
+    [OPT_WEIGHT_DECAY] = {.name = "weight-decay",
+                          .kind = VALUE_REAL,
+                          .value = "D",
+                          LIMITS(0, REAL_MAX),
+                          .help = "the penalty as other programs name it: "
+                                  "--l2 D/2, whose gradient is D w"},
     [OPT_CLASS_WEIGHT] = {.name = "class-weight",
                           .kind = VALUE_TEXT,
                           .value = "LIST",
@@ -234,9 +240,11 @@ static const struct option table[RECIPE_OPTIONS] = {
                    .aliases = "optimizer|optimiser",
                    .kind = VALUE_CHOICE,
                    .value = "NAME",
-                   .choices = "gd|agd|momentum|adam|lbfgs|newton|sgd",
+                   .choices =
+                       "gd|agd|momentum|nesterov|adam|adamw|lbfgs|newton|sgd",
                    .shown = "newton where it can",
-                   .help = "gd, agd (accelerated), momentum, adam, lbfgs, "
+                   .help = "gd, agd (accelerated), momentum, nesterov, adam, "
+                           "adamw (--l2 decoupled), lbfgs, "
                            "newton, or sgd (row by row; workers only with "
                            "--code local); lbfgs where there are no second "
                            "derivatives (mds), gd with codes that "
@@ -251,24 +259,50 @@ static const struct option table[RECIPE_OPTIONS] = {
     [OPT_SCHEDULE] = {.name = "schedule",
                       .kind = VALUE_CHOICE,
                       .value = "NAME",
-                      .choices = "decay|constant|inverse",
+                      .choices = "decay|constant|inverse|step|cosine",
                       .initial = "decay",
                       .help = "rate of step i: decay (RATE * FACTOR^i), "
-                              "constant or inverse (RATE / (1 + i))",
+                              "constant, inverse (RATE / (1 + i)), step (RATE "
+                              "* FACTOR^(i / EVERY), rounded down, FACTOR 0.1 "
+                              "by default) or cosine "
+                              "(down to 0 at the last step)",
                       .traits = TRAIT(RATE_RULE)},
     [OPT_DECAY] = {.name = "decay",
                    .kind = VALUE_REAL,
                    .value = "FACTOR",
                    LIMITS(1e-6, 1),
                    .initial = "1",
-                   .help = "multiplies the rate after each step",
+                   .help = "multiplies the rate after each step, or after "
+                           "every --decay-every",
                    .traits = TRAIT(RATE_RULE)},
+    [OPT_DECAY_EVERY] = {.name = "decay-every",
+                         .kind = VALUE_COUNT,
+                         .value = "EVERY",
+                         LIMITS(1, COUNT_MAX),
+                         .shown = "a third of the steps",
+                         .help = "steps of --schedule step",
+                         .traits = TRAIT(RATE_RULE)},
+    [OPT_WARMUP] = {.name = "warmup",
+                    .kind = VALUE_COUNT,
+                    .value = "N",
+                    LIMITS(0, COUNT_MAX),
+                    .initial = "0",
+                    .help = "steps in which the rate grows to its schedule, "
+                            "in a straight line",
+                    .traits = TRAIT(RATE_RULE)},
+    [OPT_CLIP] = {.name = "clip",
+                  .kind = VALUE_REAL,
+                  .value = "NORM",
+                  LIMITS(0, REAL_MAX),
+                  .initial = "0",
+                  .help = "shorten longer gradients to this length; 0 = never",
+                  .traits = TRAIT(RATE_RULE)},
     [OPT_MOMENTUM] = {.name = "momentum",
                       .kind = VALUE_REAL,
                       .value = "MU",
                       LIMITS(0, 0.999999),
                       .shown = "0.9",
-                      .help = "of --optim momentum"},
+                      .help = "of --optim momentum and nesterov"},
     [OPT_BATCH] = {.name = "batch",
                    .aliases = "batch-size|minibatch",
                    .kind = VALUE_COUNT,
@@ -276,8 +310,8 @@ static const struct option table[RECIPE_OPTIONS] = {
                    LIMITS(1, 1 << 30),
                    .shown = "all rows",
                    .help = "rows of a step: minibatches, each row once a "
-                           "pass, in an order drawn from --seed; gd, agd, "
-                           "momentum and adam",
+                           "pass, in an order drawn from --seed; not with "
+                           "lbfgs, newton and sgd",
                    .traits = TRAIT(BATCH)},
     [OPT_SHUFFLE] = {.name = "shuffle",
                      .kind = VALUE_CHOICE,

@@ -415,7 +415,9 @@ static void test_one_walk_or_two(void **state)
     assert_walks_agree(OPTIM_GD);
     assert_walks_agree(OPTIM_AGD);
     assert_walks_agree(OPTIM_MOMENTUM);
+    assert_walks_agree(OPTIM_NESTEROV);
     assert_walks_agree(OPTIM_ADAM);
+    assert_walks_agree(OPTIM_ADAMW);
 }
 
 static void assert_bad(struct optim_options options)
@@ -442,12 +444,12 @@ static void test_bad_options(void **state)
     bad = good, bad.l2 = -1, assert_bad(bad);
     bad = good, bad.rows = 0, assert_bad(bad);
     bad = good, bad.tol = nan(""), assert_bad(bad);
-    bad = good, bad.kind = (enum optim_kind)8, assert_bad(bad);
+    bad = good, bad.kind = (enum optim_kind)10, assert_bad(bad);
     bad = good, bad.kind = OPTIM_SGD, assert_bad(bad); /* Has no rounds. */
     bad = good, bad.weight_bits = 53, assert_bad(bad);
     bad = good, bad.gap = -1, assert_bad(bad);
     bad = good, bad.optimum = HUGE_VAL, assert_bad(bad);
-    bad = good, bad.schedule = (enum optim_schedule)3, assert_bad(bad);
+    bad = good, bad.schedule = (enum optim_schedule)5, assert_bad(bad);
     bad = good, bad.l2_free = 2, bad.l2_stride = 2, assert_bad(bad);
     bad = good, bad.l2_free = 1, assert_bad(bad);
     bad = good, bad.steps = 0;
