@@ -1,0 +1,106 @@
+/*
+ * net_avx2.c - networks in vectors of eight, with AVX2's sister FMA.
+ */
+#include <assert.h>
+#include <immintrin.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "math/compiler.h"
+
+#define VL   8
+#define NV   2
+#define MR   6
+#define WV   1
+#define N(x) x##_avx2
+
+typedef __m256 vf_avx2;
+
+INLINE __m256 load_avx2(const float *p)
+{
+    return _mm256_loadu_ps(p);
+}
+
+INLINE void store_avx2(float *p, __m256 v)
+{
+    _mm256_storeu_ps(p, v);
+}
+
+INLINE __m256 set_avx2(float x)
+{
+    return _mm256_set1_ps(x);
+}
+
+INLINE __m256 fma_avx2(__m256 a, __m256 b, __m256 c)
+{
+    return _mm256_fmadd_ps(a, b, c);
+}
+
+INLINE __m256 add_avx2(__m256 a, __m256 b)
+{
+    return _mm256_add_ps(a, b);
+}
+
+INLINE uint32_t nonzero_avx2(const float *p)
+{
+    return (uint32_t)_mm256_movemask_ps(
+        _mm256_cmp_ps(_mm256_loadu_ps(p), _mm256_setzero_ps(), _CMP_NEQ_UQ));
+}
+
+#include "math/net/gemm.inc"
+
+#include "math/net/conv.inc"
+
+static double top_avx2(__m256d v)
+{
+    double all[4], top = 0;
+
+    _mm256_storeu_pd(all, v);
+    for (int i = 0; i < 4; i++)
+        top = all[i] > top ? all[i] : top;
+    return top;
+}
+
+/* There is no conversion to 64 bits: the integer appears in the low bits of
+ * v + 1.5 * 2^52. */
+static bool sums_add_avx2(const float *x, size_t count, double scale,
+                          int64_t *sum, double *largest)
+{
+    const __m256d by = _mm256_set1_pd(scale), sign = _mm256_set1_pd(-0.0);
+    const __m256d rounder = _mm256_set1_pd(0x1.8p52);
+    const __m256d limit = _mm256_set1_pd(0x1p51);
+    __m256d most = _mm256_set1_pd(*largest);
+    __m256d bad = _mm256_setzero_pd();
+
+    for (size_t i = 0; i < count; i += 4) {
+        const __m256d v =
+            _mm256_mul_pd(_mm256_cvtps_pd(_mm_loadu_ps(x + i)), by);
+        const __m256d size = _mm256_andnot_pd(sign, v);
+        const __m256i whole =
+            _mm256_sub_epi64(_mm256_castpd_si256(_mm256_add_pd(v, rounder)),
+                             _mm256_castpd_si256(rounder));
+        __m256i *const to = (__m256i *)(void *)(sum + i);
+
+        bad = _mm256_or_pd(bad, _mm256_cmp_pd(size, limit, _CMP_NLT_UQ));
+        most = _mm256_max_pd(most, size);
+        _mm256_storeu_si256(to,
+                            _mm256_add_epi64(_mm256_loadu_si256(to), whole));
+    }
+    *largest = top_avx2(most);
+    return _mm256_movemask_pd(bad) == 0;
+}
+
+/* A number less itself is 0, unless it is none. */
+static bool sums_finite_avx2(const float *x, size_t count)
+{
+    __m256 bad = _mm256_setzero_ps();
+
+    for (size_t i = 0; i < count; i += 8) {
+        const __m256 v = _mm256_loadu_ps(x + i);
+
+        bad = _mm256_or_ps(bad, _mm256_sub_ps(v, v));
+    }
+    return _mm256_movemask_ps(_mm256_cmp_ps(bad, bad, _CMP_UNORD_Q)) == 0;
+}
+
+const struct net_ops net_avx2 = NET_OPS;

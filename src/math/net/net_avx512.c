@@ -1,0 +1,89 @@
+/*
+ * net_avx512.c - networks in vectors of sixteen.
+ */
+#include <assert.h>
+#include <immintrin.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "math/compiler.h"
+
+#define VL   16
+#define NV   2
+#define MR   14
+#define WV   2
+#define N(x) x##_avx512
+
+typedef __m512 vf_avx512;
+
+INLINE __m512 load_avx512(const float *p)
+{
+    return _mm512_loadu_ps(p);
+}
+
+INLINE void store_avx512(float *p, __m512 v)
+{
+    _mm512_storeu_ps(p, v);
+}
+
+INLINE __m512 set_avx512(float x)
+{
+    return _mm512_set1_ps(x);
+}
+
+INLINE __m512 fma_avx512(__m512 a, __m512 b, __m512 c)
+{
+    return _mm512_fmadd_ps(a, b, c);
+}
+
+INLINE __m512 add_avx512(__m512 a, __m512 b)
+{
+    return _mm512_add_ps(a, b);
+}
+
+INLINE uint32_t nonzero_avx512(const float *p)
+{
+    return _mm512_cmp_ps_mask(_mm512_loadu_ps(p), _mm512_setzero_ps(),
+                              _CMP_NEQ_UQ);
+}
+
+#include "math/net/gemm.inc"
+
+#include "math/net/conv.inc"
+
+static bool sums_add_avx512(const float *x, size_t count, double scale,
+                            int64_t *sum, double *largest)
+{
+    const __m512d by = _mm512_set1_pd(scale), limit = _mm512_set1_pd(0x1p51);
+    __m512d most = _mm512_set1_pd(*largest);
+    __mmask8 bad = 0;
+
+    for (size_t i = 0; i < count; i += 8) {
+        const __m512d v =
+            _mm512_mul_pd(_mm512_cvtps_pd(_mm256_loadu_ps(x + i)), by);
+        const __m512d size = _mm512_abs_pd(v);
+        int64_t *const to = sum + i;
+
+        bad |= _mm512_cmp_pd_mask(size, limit, _CMP_NLT_UQ);
+        most = _mm512_max_pd(most, size);
+        _mm512_storeu_si512(to, _mm512_add_epi64(_mm512_loadu_si512(to),
+                                                 _mm512_cvtpd_epi64(v)));
+    }
+    *largest = _mm512_reduce_max_pd(most);
+    return bad == 0;
+}
+
+/* A number less itself is 0, unless it is none. */
+static bool sums_finite_avx512(const float *x, size_t count)
+{
+    __m512 bad = _mm512_setzero_ps();
+
+    for (size_t i = 0; i < count; i += 16) {
+        const __m512 v = _mm512_loadu_ps(x + i);
+
+        bad = _mm512_or_ps(bad, _mm512_sub_ps(v, v));
+    }
+    return _mm512_cmp_ps_mask(bad, bad, _CMP_UNORD_Q) == 0;
+}
+
+const struct net_ops net_avx512 = NET_OPS;

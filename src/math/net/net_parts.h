@@ -1,0 +1,95 @@
+/*
+ * net_parts.h - one row per instruction set of gemm.inc, conv.inc and
+ * sums.inc (math/net only).
+ */
+#ifndef MATH_NET_PARTS_H
+#define MATH_NET_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "math/net/conv.h"
+#include "math/net/gemm.h"
+
+#define NET_PANEL 32u /* The widest panel, NR of gemm.inc. */
+
+/* Gradients that are not 0, listed twice: those of an output pixel side by
+ * side, and those of a channel. */
+struct conv_lists {
+    uint32_t *pixel;        /* Where the entries of a pixel begin. */
+    uint32_t *at, *channel; /* Of an entry: its weights; its channel. */
+    float *value;
+    uint32_t *start, *next;  /* Where those of a channel begin, go on. */
+    uint32_t *by_channel_at; /* Of an entry: its patch. */
+    float *by_channel_value;
+    /* Where the taps of a patch lie in an image, and in the weights. */
+    ptrdiff_t *image_tap, *weight_tap;
+};
+
+static inline size_t conv_padded_width(const struct conv *conv)
+{
+    return (size_t)conv->width + 2 * (size_t)conv->pad;
+}
+
+/* Floats of an image with its border. */
+static inline size_t conv_padded(const struct conv *conv)
+{
+    return ((size_t)conv->height + 2 * (size_t)conv->pad) *
+           conv_padded_width(conv) * conv->in;
+}
+
+/* Where the patch of an output pixel begins in it. */
+static inline size_t conv_origin(const struct conv *conv, uint32_t y,
+                                 uint32_t x)
+{
+    return (y * conv_padded_width(conv) + x) * conv->stride * conv->in;
+}
+
+/* Channels, filled up to whole panels of any variant. */
+static inline size_t conv_panels(size_t channels)
+{
+    return (channels + NET_PANEL - 1) / NET_PANEL * NET_PANEL;
+}
+
+struct net_ops {
+    void (*gemm)(const struct gemm *gemm, float *scratch);
+    void (*conv_pack)(const struct conv *conv, const float *weights,
+                      float *packed);
+    void (*conv_forward)(const struct conv *conv, const float *padded,
+                         const float *packed, const float *bias, float *y);
+    size_t (*count_nonzero)(const float *x, size_t count);
+    void (*conv_bias)(const struct conv *conv, const float *dy, float *db);
+    void (*weights_by_tiles)(const struct conv *conv, const float *padded,
+                             const float *dy, float *room, float *dw);
+    void (*weights_by_lists)(const struct conv *conv, const float *padded,
+                             struct conv_lists *lists, float *dw);
+    void (*input_by_lists)(const struct conv *conv, const float *weights,
+                           const struct conv_lists *lists, float *padded);
+    void (*list_pixels)(const struct conv *conv, const float *dy,
+                        struct conv_lists *lists);
+    bool (*sums_add)(const float *x, size_t count, double scale, int64_t *sum,
+                     double *largest);
+    bool (*sums_finite)(const float *x, size_t count);
+};
+
+/* The row that gemm.inc and conv.inc make, with the file's own sums. */
+#define NET_OPS                                                                \
+    {                                                                          \
+        .gemm = N(gemm), .conv_pack = N(conv_pack),                            \
+        .conv_forward = N(forward), .count_nonzero = N(count),                 \
+        .conv_bias = N(bias), .weights_by_tiles = N(weights_by_tiles),         \
+        .weights_by_lists = N(weights_by_lists),                               \
+        .input_by_lists = N(input_by_lists), .list_pixels = N(list_pixels),    \
+        .sums_add = N(sums_add), .sums_finite = N(sums_finite),                \
+    }
+
+extern const struct net_ops net_portable;
+#ifdef __x86_64__
+extern const struct net_ops net_avx2;
+extern const struct net_ops net_avx512;
+#endif
+
+const struct net_ops *net_ops(enum isa isa);
+
+#endif /* MATH_NET_PARTS_H */

@@ -1,0 +1,80 @@
+/*
+ * net_portable.c - networks by fmaf, a float at a time: the oracle.
+ */
+#include <assert.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "math/compiler.h"
+
+#define VL   1
+#define NV   4
+#define MR   4
+#define WV   1
+#define N(x) x##_portable
+
+typedef float vf_portable;
+
+INLINE float load_portable(const float *p)
+{
+    return *p;
+}
+
+INLINE void store_portable(float *p, float v)
+{
+    *p = v;
+}
+
+INLINE float set_portable(float x)
+{
+    return x;
+}
+
+INLINE float fma_portable(float a, float b, float c)
+{
+    return fmaf(a, b, c);
+}
+
+INLINE float add_portable(float a, float b)
+{
+    return a + b;
+}
+
+INLINE uint32_t nonzero_portable(const float *p)
+{
+    return *p != 0;
+}
+
+#include "math/net/gemm.inc"
+
+#include "math/net/conv.inc"
+
+static bool sums_add_portable(const float *x, size_t count, double scale,
+                              int64_t *sum, double *largest)
+{
+    bool good = true;
+
+    for (size_t i = 0; i < count; i++) {
+        const double v = (double)x[i] * scale;
+
+        if (!(fabs(v) < 0x1p51)) {
+            good = false;
+            continue;
+        }
+        sum[i] += llrint(v);
+        *largest = fabs(v) > *largest ? fabs(v) : *largest;
+    }
+    return good;
+}
+
+static bool sums_finite_portable(const float *x, size_t count)
+{
+    bool good = true;
+
+    for (size_t i = 0; i < count; i++)
+        good &= isfinite(x[i]) != 0;
+    return good;
+}
+
+const struct net_ops net_portable = NET_OPS;
