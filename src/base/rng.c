@@ -22,7 +22,7 @@ static uint64_t rotl(uint64_t x, unsigned bits)
 void rng_init(struct rng *rng, uint64_t seed)
 {
     for (unsigned i = 0; i < 4; i++)
-        rng->state[i] = mix(seed + (i + 1) * 0x9e3779b97f4a7c15u);
+        rng->state[i] = rng_word(seed, i);
 }
 
 struct rng rng_split(const struct rng *rng, uint64_t purpose)

@@ -38,7 +38,18 @@ bool rng_chance(struct rng *rng, double p);
 /* 64 random bits that depend on (seed, a, b) alone. */
 uint64_t rng_at(uint64_t seed, uint64_t a, uint64_t b);
 
-/* The same as a uniform double in [0, 1). */
+/* Number `i` of splitmix64's stream that `key` begins: for those who draw many
+ * and made the key with rng_at. */
+static inline uint64_t rng_word(uint64_t key, uint64_t i)
+{
+    uint64_t x = key + (i + 1) * 0x9e3779b97f4a7c15u;
+
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+/* rng_at as a uniform double in [0, 1). */
 double rng_unit_at(uint64_t seed, uint64_t a, uint64_t b);
 
 /* A draw near the standard normal, the same bits on every machine: the sum of

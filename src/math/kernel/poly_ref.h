@@ -1,5 +1,6 @@
 /*
- * poly_ref.h - exp as poly.h defines it, read off: for the `_ref` oracles.
+ * poly_ref.h - exp and log as poly.h defines them, read off: for the `_ref`
+ * oracles, and where numbers are few.
  */
 #ifndef MATH_POLY_REF_H
 #define MATH_POLY_REF_H
@@ -28,6 +29,21 @@ static inline double ref_exp(double x)
                      f * ref_horner(poly_exp_odd, POLY_EXP_ODD, h);
 
     return ldexp((f + h * q) + 1.0, (int)k);
+}
+
+/* x > 0 and finite. */
+static inline double ref_log(double x)
+{
+    int k = 0;
+    const double e = frexp(x, &k) * 2.0 - 1.0;
+    const double s = e / (e + 2.0);
+    const double h = s * s;
+    const double u = h * h;
+    const double q = ref_horner(poly_log_even, POLY_LOG, u) +
+                     h * ref_horner(poly_log_odd, POLY_LOG, u);
+    const double log1p = e - s * (e - (h * q) * 2.0);
+
+    return (k - 1) * POLY_LN2_HIGH + (log1p + (k - 1) * POLY_LN2_LOW);
 }
 
 #endif /* MATH_POLY_REF_H */

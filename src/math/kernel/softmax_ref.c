@@ -10,20 +10,6 @@
 #include "math/kernel/slope_ref.h"
 #include "math/kernel/softmax.h"
 
-static double ref_log(double x)
-{
-    int k = 0;
-    const double e = frexp(x, &k) * 2.0 - 1.0;
-    const double s = e / (e + 2.0);
-    const double h = s * s;
-    const double u = h * h;
-    const double q = ref_horner(poly_log_even, POLY_LOG, u) +
-                     h * ref_horner(poly_log_odd, POLY_LOG, u);
-    const double log1p = e - s * (e - (h * q) * 2.0);
-
-    return (k - 1) * POLY_LN2_HIGH + (log1p + (k - 1) * POLY_LN2_LOW);
-}
-
 /* One row: z and (or NULL) t are given, r comes out; returns the loss. */
 static double ref_row(uint32_t classes, const double *z, const double *t,
                       double y, double weight, double *r)

@@ -47,9 +47,38 @@ INLINE uint32_t nonzero_avx2(const float *p)
         _mm256_cmp_ps(_mm256_loadu_ps(p), _mm256_setzero_ps(), _CMP_NEQ_UQ));
 }
 
+/* The second of two operands where one is no number. */
+INLINE __m256 rectify_avx2(__m256 v)
+{
+    return _mm256_max_ps(_mm256_setzero_ps(), v);
+}
+
+INLINE __m256 gate_avx2(__m256 y, __m256 v)
+{
+    return _mm256_and_ps(_mm256_cmp_ps(y, _mm256_setzero_ps(), _CMP_GT_OQ), v);
+}
+
+INLINE void larger_avx2(const float *at, uint8_t number, float *y,
+                        uint8_t *which)
+{
+    const __m256 old = _mm256_loadu_ps(y), new = _mm256_loadu_ps(at);
+    const __m256 more = _mm256_cmp_ps(new, old, _CMP_GT_OQ);
+    const __m128i halves =
+        _mm_packs_epi32(_mm_castps_si128(_mm256_castps256_ps128(more)),
+                        _mm_castps_si128(_mm256_extractf128_ps(more, 1)));
+    const __m128i bytes = _mm_packs_epi16(halves, halves);
+    __m128i *const to = (__m128i *)(void *)which;
+
+    _mm256_storeu_ps(y, _mm256_blendv_ps(old, new, more));
+    _mm_storel_epi64(to, _mm_blendv_epi8(_mm_loadl_epi64(to),
+                                         _mm_set1_epi8((char)number), bytes));
+}
+
 #include "math/net/gemm.inc"
 
 #include "math/net/conv.inc"
+
+#include "math/net/curve.inc"
 
 static double top_avx2(__m256d v)
 {

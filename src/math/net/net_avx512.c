@@ -47,9 +47,33 @@ INLINE uint32_t nonzero_avx512(const float *p)
                               _CMP_NEQ_UQ);
 }
 
+/* The second of two operands where one is no number. */
+INLINE __m512 rectify_avx512(__m512 v)
+{
+    return _mm512_max_ps(_mm512_setzero_ps(), v);
+}
+
+INLINE __m512 gate_avx512(__m512 y, __m512 v)
+{
+    return _mm512_maskz_mov_ps(
+        _mm512_cmp_ps_mask(y, _mm512_setzero_ps(), _CMP_GT_OQ), v);
+}
+
+INLINE void larger_avx512(const float *at, uint8_t number, float *y,
+                          uint8_t *which)
+{
+    const __m512 old = _mm512_loadu_ps(y), new = _mm512_loadu_ps(at);
+    const __mmask16 more = _mm512_cmp_ps_mask(new, old, _CMP_GT_OQ);
+
+    _mm512_storeu_ps(y, _mm512_mask_mov_ps(old, more, new));
+    _mm_mask_storeu_epi8(which, more, _mm_set1_epi8((char)number));
+}
+
 #include "math/net/gemm.inc"
 
 #include "math/net/conv.inc"
+
+#include "math/net/curve.inc"
 
 static bool sums_add_avx512(const float *x, size_t count, double scale,
                             int64_t *sum, double *largest)

@@ -1,6 +1,6 @@
 /*
  * net_parts.h - one row per instruction set of gemm.inc, conv.inc and
- * sums.inc (math/net only).
+ * curve.inc (math/net only).
  */
 #ifndef MATH_NET_PARTS_H
 #define MATH_NET_PARTS_H
@@ -71,9 +71,14 @@ struct net_ops {
     bool (*sums_add)(const float *x, size_t count, double scale, int64_t *sum,
                      double *largest);
     bool (*sums_finite)(const float *x, size_t count);
+    void (*relu)(const float *x, size_t count, float *y);
+    void (*relu_back)(const float *y, const float *dy, size_t count, float *dx);
+    void (*keep_larger)(const float *at, uint8_t number, size_t count, float *y,
+                        uint8_t *which);
 };
 
-/* The row that gemm.inc and conv.inc make, with the file's own sums. */
+/* The row that gemm.inc, conv.inc and curve.inc make, with the file's own sums.
+ */
 #define NET_OPS                                                                \
     {                                                                          \
         .gemm = N(gemm), .conv_pack = N(conv_pack),                            \
@@ -82,6 +87,8 @@ struct net_ops {
         .weights_by_lists = N(weights_by_lists),                               \
         .input_by_lists = N(input_by_lists), .list_pixels = N(list_pixels),    \
         .sums_add = N(sums_add), .sums_finite = N(sums_finite),                \
+        .relu = N(relu), .relu_back = N(relu_back),                            \
+        .keep_larger = N(keep_larger),                                         \
     }
 
 extern const struct net_ops net_portable;

@@ -46,9 +46,30 @@ INLINE uint32_t nonzero_portable(const float *p)
     return *p != 0;
 }
 
+INLINE float rectify_portable(float v)
+{
+    return v < 0 ? 0 : v;
+}
+
+INLINE float gate_portable(float y, float v)
+{
+    return y > 0 ? v : 0;
+}
+
+INLINE void larger_portable(const float *at, uint8_t number, float *y,
+                            uint8_t *which)
+{
+    if (*at > *y) {
+        *y = *at;
+        *which = number;
+    }
+}
+
 #include "math/net/gemm.inc"
 
 #include "math/net/conv.inc"
+
+#include "math/net/curve.inc"
 
 static bool sums_add_portable(const float *x, size_t count, double scale,
                               int64_t *sum, double *largest)

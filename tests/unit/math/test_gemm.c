@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-enum { CASES = 360, BIG = 24, ROOM = 700 * 900 };
+enum { CASES = 360, BIG = 10, ROOM = 700 * 900 };
 
 struct bench {
     float *a, *b, *init, *c, *expected, *scratch;

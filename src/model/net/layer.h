@@ -1,0 +1,99 @@
+/*
+ * layer.h - what a kind of layer must do (model/net only).
+ *
+ * A kind works *sample by sample* (any thread takes any sample, and goes
+ * through all such layers that follow each other before it takes the next), or
+ * on the *whole* microbatch, in items that no two threads share.
+ */
+#ifndef MODEL_NET_LAYER_H
+#define MODEL_NET_LAYER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "math/isa.h"
+#include "math/net/conv.h"
+#include "model/net/neural.h"
+
+struct layer {
+    const struct layer_ops *ops;
+    char text[NEURAL_TEXT_MAX];
+    struct neural_shape in, to;
+    uint32_t tall, wide, out; /* As far as the kind has them. */
+    uint32_t stride, pad;
+    uint32_t drop;          /* Probability of a 0, in 65,536ths. */
+    size_t weights, biases; /* How many parameters. */
+    uint32_t inputs;        /* That a number is made from, for neural_draw. */
+    uint32_t tensor;        /* That of the weights; the bias's is the next. */
+    bool in_place;          /* y is x. */
+};
+
+/* Whom a layer tells its gradient. */
+struct layer_sink;
+
+/* One call.  `x`, `y`, `dx`, `dy` are the sample's, or the first sample's and
+ * `x_row`, `y_row` floats apart. */
+struct layer_call {
+    enum isa isa;
+    uint32_t count; /* Samples. */
+    uint32_t item;  /* Of layers that take the whole microbatch. */
+    bool training;
+    uint64_t key; /* Of this layer, step and sample: for what is drawn. */
+    const float *x;
+    float *y;
+    const float *dy;
+    float *dx; /* NULL: nobody wants it. */
+    size_t x_row, y_row;
+    const float *weights, *bias, *packed;
+    uint8_t *kept;  /* By forward for backward: ops->kept bytes a sample. */
+    float *shared;  /* Made by `begin` for all items. */
+    float *scratch; /* The thread's. */
+    struct layer_sink *sink;
+};
+
+struct layer_ops {
+    const char *name;  /* The text begins with it; what follows is parsed. */
+    const char *forms; /* For who wrote something else. */
+    bool whole;        /* Takes the whole microbatch, not sample by sample. */
+    bool in_place;     /* May write y over x. */
+    bool reads_output; /* Backward needs y itself, not only where it is > 0. */
+    bool (*parse)(const char *rest, struct layer *layer);
+    /* `to` and numbers of parameters from `in`; NULL, or what is wrong. */
+    const char *(*shape)(struct layer *layer);
+    void (*forward)(const struct layer *layer, const struct layer_call *call);
+    void (*backward)(const struct layer *layer, const struct layer_call *call);
+    /* May be NULL: none. */
+    size_t (*kept)(const struct layer *layer);
+    /* Floats of a thread. */
+    size_t (*scratch)(const struct layer *layer, uint32_t samples);
+    size_t (*packed)(const struct layer *layer); /* Floats. */
+    void (*pack)(enum isa isa, const struct layer *layer, const float *weights,
+                 float *packed);
+    /* Of layers that take the whole microbatch: */
+    size_t (*shared)(const struct layer *layer, uint32_t samples); /* Floats. */
+    void (*begin)(const struct layer *layer, const struct layer_call *call);
+    uint32_t (*items)(const struct layer *layer, bool forward);
+};
+
+/* By its name; NULL: none.  *rest is what follows it. */
+const struct layer_ops *layer_find(const char *text, const char **rest);
+/* Name number i; NULL behind the last. */
+const char *layer_name(uint32_t i);
+
+/* A number at *text, which moves behind it; false if there is none, or it is 0
+ * or beyond 2^20. */
+bool layer_number(const char **text, uint32_t *number);
+/* The same behind `mark`, if that is there; `otherwise` if it is not. */
+bool layer_option(const char **text, char mark, uint32_t otherwise,
+                  uint32_t *number);
+
+/* Numbers [first, first + count) of a tensor's gradient; `bias`: of the bias.
+ * Layers that go sample by sample say all numbers of a tensor at once. */
+void layer_add(const struct layer *layer, const struct layer_call *call,
+               bool bias, size_t first, size_t count, const float *values);
+
+extern const struct layer_ops layer_conv, layer_dense, layer_relu, layer_tanh,
+    layer_sigmoid, layer_pool, layer_avg, layer_drop;
+
+#endif /* MODEL_NET_LAYER_H */

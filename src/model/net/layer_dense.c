@@ -1,0 +1,172 @@
+/*
+ * layer_dense.c - dense128: every output of all inputs, for the whole
+ * microbatch at once.
+ *
+ * With weights w[in][out] and s the samples:
+ *
+ *     y[s][o]    from bias[o], over the inputs
+ *     dw[i][o]   from 0, over the samples; rounded onto the grid while it is in
+ *                the first-level cache
+ *     db[o]      from 0, sums over the samples
+ *     dx[s][i]   from 0, over the outputs
+ */
+#include "math/net/gemm.h"
+#include "model/net/bugs.h"
+#include "model/net/layer.h"
+
+enum {
+    PANEL = 32, /* Outputs of an item, forward. */
+    ROWS = 112, /* Inputs of an item, backward, ... */
+    SOME = 28   /* ... of which as many at a time. */
+};
+
+static bool parse(const char *rest, struct layer *l)
+{
+    return layer_number(&rest, &l->out) && *rest == '\0';
+}
+
+static const char *shape(struct layer *l)
+{
+    l->inputs = (uint32_t)neural_floats(&l->in);
+    l->to = (struct neural_shape){1, 1, l->out};
+    l->weights = (size_t)l->inputs * l->out;
+    l->biases = l->out;
+    return NULL;
+}
+
+static size_t row_of(uint32_t samples)
+{
+    return ((size_t)samples + 15) / 16 * 16;
+}
+
+/* Some rows of dw, or of dx turned. */
+static size_t scratch(const struct layer *l, uint32_t samples)
+{
+    const size_t row = row_of(l->out > samples ? l->out : samples);
+
+    return GEMM_SCRATCH + SOME * row;
+}
+
+/* dy turned, and a bias's gradient. */
+static size_t shared(const struct layer *l, uint32_t samples)
+{
+    return l->out * row_of(samples) + l->out;
+}
+
+static uint32_t items(const struct layer *l, bool forward)
+{
+    return forward ? (l->out + PANEL - 1) / PANEL
+                   : (l->inputs + ROWS - 1) / ROWS;
+}
+
+static void forward(const struct layer *l, const struct layer_call *call)
+{
+    const uint32_t first = call->item * PANEL;
+    const struct gemm g = {.m = call->count,
+                           .n = l->out - first < PANEL ? l->out - first : PANEL,
+                           .k = l->inputs,
+                           .a = call->x,
+                           .a_row = call->x_row,
+                           .a_col = 1,
+                           .b = call->weights + first,
+                           .b_row = l->out,
+                           .b_col = 1,
+                           .init = call->bias + first,
+                           .c = call->y + first,
+                           .c_row = call->y_row};
+
+    gemm_run(call->isa, &g, call->scratch);
+}
+
+static void begin(const struct layer *l, const struct layer_call *call)
+{
+    const size_t row = row_of(call->count);
+    float *const turned = call->shared, *const db = turned + l->out * row;
+
+    for (size_t o = 0; o < l->out; o++) {
+        float sum = 0;
+
+        for (size_t s = 0; s < call->count; s++) {
+            const float g = call->dy[s * call->y_row + o];
+
+            turned[o * row + s] = g;
+            if (!NEURAL_BUG(NEURAL_BUG_DENSE) || s + 1 < call->count)
+                sum += g;
+        }
+        db[o] = sum;
+    }
+    layer_add(l, call, true, 0, l->biases, db);
+}
+
+/* Inputs [first, first + rows). */
+static void weights_of(const struct layer *l, const struct layer_call *call,
+                       uint32_t first, uint32_t rows, float *out)
+{
+    const struct gemm g = {.m = rows,
+                           .n = l->out,
+                           .k = call->count,
+                           .a = call->x + first,
+                           .a_row = 1,
+                           .a_col = call->x_row,
+                           .b = call->dy,
+                           .b_row = call->y_row,
+                           .b_col = 1,
+                           .c = out,
+                           .c_row = l->out};
+
+    gemm_run(call->isa, &g, call->scratch);
+    layer_add(l, call, false, (size_t)first * l->out, (size_t)rows * l->out,
+              out);
+}
+
+static void inputs_of(const struct layer *l, const struct layer_call *call,
+                      uint32_t first, uint32_t rows, float *turned)
+{
+    const size_t row = row_of(call->count);
+    const struct gemm g = {.m = rows,
+                           .n = call->count,
+                           .k = l->out,
+                           .a = call->weights + (size_t)first * l->out,
+                           .a_row = l->out,
+                           .a_col = 1,
+                           .b = call->shared,
+                           .b_row = row,
+                           .b_col = 1,
+                           .c = turned,
+                           .c_row = row};
+
+    gemm_run(call->isa, &g, call->scratch);
+    for (size_t s = 0; s < call->count; s++) {
+        for (size_t i = 0; i < rows; i++)
+            call->dx[s * call->x_row + first + i] = turned[i * row + s];
+    }
+}
+
+static void backward(const struct layer *l, const struct layer_call *call)
+{
+    float *const room = call->scratch + GEMM_SCRATCH;
+    const uint32_t begun = call->item * ROWS;
+    const uint32_t end = l->inputs - begun < ROWS ? l->inputs : begun + ROWS;
+
+    for (uint32_t i = begun; i < end; i += SOME) {
+        const uint32_t rows = end - i < SOME ? end - i : SOME;
+
+        weights_of(l, call, i, rows, room);
+        if (call->dx != NULL)
+            inputs_of(l, call, i, rows, room);
+    }
+}
+
+const struct layer_ops layer_dense = {
+    .name = "dense",
+    .forms = "dense128",
+    .whole = true,
+    .parse = parse,
+    .shape = shape,
+    .forward = forward,
+    .backward = backward,
+    .scratch = scratch,
+    .shared = shared,
+    .begin = begin,
+    .items = items,
+};

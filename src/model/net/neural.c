@@ -1,0 +1,232 @@
+/*
+ * neural.c - a network from its text, shapes checked, and its first weights.
+ */
+#include "model/net/neural.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "model/net/layer.h"
+
+#define SHAPE_SIZE 48
+
+static void print_shape(const struct neural_shape *s, char text[SHAPE_SIZE])
+{
+    (void)snprintf(text, SHAPE_SIZE, "%u x %u x %u", s->height, s->width,
+                   s->channels);
+}
+
+static const char *skip_blanks(const char *text)
+{
+    return text + strspn(text, " \t\r\n");
+}
+
+static size_t word_length(const char *text)
+{
+    return strcspn(text, " \t\r\n");
+}
+
+static enum err unknown(const struct layer *l, uint32_t number, struct why *why)
+{
+    char names[256] = "";
+    size_t used = 0;
+
+    for (uint32_t i = 0; layer_name(i) != NULL; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, " %s",
+                                 layer_name(i));
+    return why_set(why, ERR_FORMAT,
+                   "layer %u, \"%s\": there is no such layer; there are%s",
+                   number, l->text, names);
+}
+
+/* Layer `number` of the text, from 1, whose word begins at `word`. */
+static enum err parse_layer(const char *word, uint32_t number, struct layer *l,
+                            struct why *why)
+{
+    const size_t length = word_length(word);
+    const char *rest;
+
+    (void)snprintf(l->text, sizeof l->text, "%.*s", (int)length, word);
+    if (length >= sizeof l->text)
+        return why_set(why, ERR_FORMAT, "layer %u, \"%s...\": too long", number,
+                       l->text);
+    l->ops = layer_find(l->text, &rest);
+    if (l->ops == NULL)
+        return unknown(l, number, why);
+    if (!l->ops->parse(rest, l))
+        return why_set(why, ERR_FORMAT,
+                       "layer %u, \"%s\": not understood; it is written like "
+                       "%s",
+                       number, l->text, l->ops->forms);
+    return ERR_OK;
+}
+
+static enum err fit_layer(struct layer *l, uint32_t number,
+                          const struct neural_shape *in, struct why *why)
+{
+    const char *wrong;
+    char below[SHAPE_SIZE];
+
+    l->in = *in;
+    wrong = l->ops->shape(l);
+    print_shape(in, below);
+    if (wrong != NULL && l->wide > 0)
+        return why_set(why, ERR_SHAPE,
+                       "layer %u, \"%s\": %u x %u %s, which is %s", number,
+                       l->text, l->tall, l->wide, wrong, below);
+    if (wrong != NULL)
+        return why_set(why, ERR_SHAPE, "layer %u, \"%s\": %s, which is %s",
+                       number, l->text, wrong, below);
+    if (neural_floats(&l->to) > NEURAL_FLOATS_MAX ||
+        l->weights > NEURAL_FLOATS_MAX)
+        return why_set(why, ERR_SHAPE,
+                       "layer %u, \"%s\": too many numbers for its input, "
+                       "which is %s",
+                       number, l->text, below);
+    return ERR_OK;
+}
+
+static enum err add_layers(struct neural *net, const char *text,
+                           struct why *why)
+{
+    struct neural_shape shape = net->in;
+    uint32_t count = 0;
+
+    for (const char *at = skip_blanks(text); *at != '\0';
+         at = skip_blanks(at + word_length(at))) {
+        struct layer *const l = &net->layers[count];
+        enum err err;
+
+        if (count == NEURAL_LAYERS_MAX)
+            return why_set(why, ERR_FORMAT, "more than %u layers",
+                           NEURAL_LAYERS_MAX);
+        err = parse_layer(at, ++count, l, why);
+        if (err == ERR_OK)
+            err = fit_layer(l, count, &shape, why);
+        if (err != ERR_OK)
+            return err;
+        l->in_place = l->ops->in_place && count > 1 && !l[-1].ops->reads_output;
+        shape = l->to;
+    }
+    net->layer_count = count;
+    net->out = shape;
+    if (count == 0)
+        return why_set(why, ERR_FORMAT, "a network without a layer");
+    return ERR_OK;
+}
+
+static void add_tensor(struct neural *net, uint32_t layer, size_t count)
+{
+    net->tensors[net->tensor_count++] = (struct neural_tensor){
+        .first = net->parameters, .count = count, .layer = layer};
+    net->parameters += count;
+}
+
+static void lay_out(struct neural *net)
+{
+    for (uint32_t i = 0; i < net->layer_count; i++) {
+        struct layer *const l = &net->layers[i];
+
+        if (l->weights == 0)
+            continue;
+        l->tensor = net->tensor_count;
+        add_tensor(net, i, l->weights);
+        add_tensor(net, i, l->biases);
+    }
+}
+
+/* What the loss asks for. */
+static enum err check_end(const struct neural *net, struct why *why)
+{
+    const struct layer *const last = &net->layers[net->layer_count - 1];
+    char shape[SHAPE_SIZE];
+
+    print_shape(&net->out, shape);
+    if (net->loss == NEURAL_SOFTMAX && neural_floats(&net->out) < 2)
+        return why_set(why, ERR_SHAPE,
+                       "layer %u, \"%s\": its output is %s, and classes need "
+                       "at least 1 x 1 x 2",
+                       net->layer_count, last->text, shape);
+    if (net->parameters == 0)
+        return why_set(why, ERR_SHAPE, "no layer has weights");
+    if (net->parameters > NEURAL_FLOATS_MAX)
+        return why_set(why, ERR_SHAPE, "%zu weights; at most %u are possible",
+                       net->parameters, NEURAL_FLOATS_MAX);
+    return ERR_OK;
+}
+
+enum err neural_init(struct neural *net, const char *text,
+                     const struct neural_shape *in, enum neural_loss loss,
+                     struct why *why)
+{
+    struct neural made = {.in = *in, .loss = loss};
+    enum err err = ERR_NOMEM;
+
+    if (in->height == 0 || in->width == 0 || in->channels == 0 ||
+        neural_floats(in) > NEURAL_FLOATS_MAX)
+        return why_set(why, ERR_SHAPE, "an input of %u x %u x %u numbers",
+                       in->height, in->width, in->channels);
+    made.layers = mem_new(NEURAL_LAYERS_MAX + 1, sizeof *made.layers);
+    made.tensors = mem_new(2 * (size_t)NEURAL_LAYERS_MAX, sizeof *made.tensors);
+    if (made.layers != NULL && made.tensors != NULL)
+        err = add_layers(&made, text, why);
+    if (err == ERR_OK) {
+        lay_out(&made);
+        err = check_end(&made, why);
+    }
+    if (err != ERR_OK) {
+        neural_close(&made);
+        return err;
+    }
+    *net = made;
+    return ERR_OK;
+}
+
+void neural_close(struct neural *net)
+{
+    mem_free(net->layers);
+    mem_free(net->tensors);
+    *net = (struct neural){0};
+}
+
+/* --- first weights ------------------------------------------------------- */
+
+static bool before_relu(const struct neural *net, uint32_t layer)
+{
+    return layer + 1 < net->layer_count &&
+           net->layers[layer + 1].ops == &layer_relu;
+}
+
+static void draw_weights(const struct neural *net, uint32_t layer,
+                         uint64_t seed, float *weights)
+{
+    const struct layer *const l = &net->layers[layer];
+    const double inputs = (double)l->inputs;
+    /* Weights that a number of the input goes to. */
+    const double outputs = inputs / (double)l->in.channels * (double)l->out;
+    const double he = sqrt(2 / inputs);
+    const double reach = sqrt(
+        6 / (inputs + (l->ops == &layer_dense ? (double)l->out : outputs)));
+
+    for (size_t i = 0; i < l->weights; i++) {
+        if (before_relu(net, layer))
+            weights[i] = (float)(he * rng_normal_at(seed, layer, i));
+        else
+            weights[i] = (float)(reach * (2 * rng_unit_at(seed, layer, i) - 1));
+    }
+}
+
+void neural_draw(const struct neural *net, uint64_t seed, float *parameters)
+{
+    memset(parameters, 0, net->parameters * sizeof *parameters);
+    for (uint32_t i = 0; i < net->layer_count; i++) {
+        const struct layer *const l = &net->layers[i];
+
+        if (l->weights > 0)
+            draw_weights(net, i, seed,
+                         parameters + net->tensors[l->tensor].first);
+    }
+}

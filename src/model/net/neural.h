@@ -1,0 +1,83 @@
+/*
+ * neural.h - a network: layers one after the other, as a text says.
+ *
+ *     conv3x3x32 relu conv3x3x64 relu pool2 drop.25 dense128 relu drop.5
+ * dense10
+ *
+ *     conv5x5x8/2+1   kernel 5 x 5, 8 channels, stride 2, 1 zero on each side
+ *     dense128        128 outputs, each of all inputs
+ *     relu tanh sigmoid
+ *     pool2 avg3/2    largest, mean of 2 x 2; of 3 x 3 at every second pixel
+ *     drop.25         in training each is 0 with probability 1/4, and the
+ *                     others are 4/3 of what they were
+ *
+ * Each kind of layer is one file and one row of layers.c (layer.h has the
+ * interface).  The parameters are one vector of floats: of each layer its
+ * weights, then its bias; each of these is a tensor.
+ *
+ * Bits.  What a layer computes is defined number by number: chains of gemm.h
+ * and conv.h, polynomials of math/kernel/poly.h, draws of base/rng.h.  The
+ * gradient of a tensor is rounded onto an integer grid, for a dense layer once
+ * for all samples of a microbatch, whose terms are one chain, for a
+ * convolution once for each sample: so samples may be dealt out to threads, and
+ * microbatches to machines, and the sums are the same.
+ */
+#ifndef MODEL_NET_NEURAL_H
+#define MODEL_NET_NEURAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define NEURAL_LAYERS_MAX 256u
+#define NEURAL_TEXT_MAX   32u                 /* Characters of a layer. */
+#define NEURAL_FLOATS_MAX (UINT32_C(1) << 28) /* Of an image, of a tensor. */
+
+struct neural_shape {
+    uint32_t height, width, channels;
+};
+
+static inline size_t neural_floats(const struct neural_shape *shape)
+{
+    return (size_t)shape->height * shape->width * shape->channels;
+}
+
+enum neural_loss {
+    NEURAL_SOFTMAX, /* Cross-entropy of classes. */
+    NEURAL_SQUARED, /* Half the squared distance to a target. */
+};
+
+/* A tensor of the parameters. */
+struct neural_tensor {
+    size_t first, count;
+    uint32_t layer;
+};
+
+struct layer;
+
+struct neural {
+    struct neural_shape in, out;
+    enum neural_loss loss;
+    struct layer *layers;
+    uint32_t layer_count;
+    struct neural_tensor *tensors;
+    uint32_t tensor_count;
+    size_t parameters;
+};
+
+/* ERR_FORMAT: no such layer.  ERR_SHAPE: it does not fit what is below it;
+ * the sentence names the layer and both shapes.  ERR_NOMEM. */
+MUST_CHECK enum err neural_init(struct neural *net, const char *text,
+                                const struct neural_shape *in,
+                                enum neural_loss loss, struct why *why);
+void neural_close(struct neural *net); /* Zeroed memory is safe to close. */
+
+/* A function of the seed: weights before a relu as He and others drew them
+ * (ICCV 2015: normal, variance 2 / inputs; normal as rng_normal_at), the others
+ * as Glorot and Bengio (AISTATS 2010: uniform, variance 2 / (inputs +
+ * outputs)); biases are 0. */
+void neural_draw(const struct neural *net, uint64_t seed, float *parameters);
+
+#endif /* MODEL_NET_NEURAL_H */

@@ -1,0 +1,646 @@
+/*
+ * work.c - a microbatch through the layers and back.
+ *
+ * Layers that go sample by sample and follow each other are one *stretch*: a
+ * thread takes a sample through all of it, while its numbers are in the cache.
+ * A layer that takes the whole microbatch is a stretch of its own.
+ *
+ * Boundary b lies below layer b; boundary 0 is the input, the last one what the
+ * loss sees.  Numbers of all boundaries are kept for the way back; gradients
+ * only where the whole microbatch is needed at once, otherwise a thread has
+ * two, which it fills in turn.
+ */
+#include "model/net/work.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "math/net/gemm.h"
+#include "math/net/sums.h"
+#include "model/net/layer.h"
+#include "model/net/loss.h"
+
+/* Multiplications that a stretch must have to be worth waking threads for. */
+#define WORTH_THREADS 1000000u
+
+/* The numbers at a boundary. */
+struct boundary {
+    uint32_t values;   /* Whose buffer holds the values: that of a boundary. */
+    uint32_t gradient; /* The same of gradients. */
+    bool whole;        /* The buffer of gradients is of all samples, ... */
+    uint32_t turn;     /* ... or one of a thread's two. */
+    size_t floats;     /* Of a sample. */
+    size_t row;        /* From one sample to the next. */
+    float *value;      /* NULL: at another boundary; the input is the user's. */
+    float *slope;      /* The gradient, if it is of all samples. */
+};
+
+/* Whom layers tell their gradients: a thread's. */
+struct layer_sink {
+    struct neural_work *work;
+    struct neural_sums *sums;
+    int64_t *part;   /* Sums of what goes sample by sample. */
+    int64_t *size;   /* Of each tensor, for such layers, ... */
+    double *largest; /* ... and for the others. */
+    float *scratch;
+    float *slope[2];
+    bool refused, broken;
+};
+
+struct neural_work {
+    const struct neural *net;
+    struct pool *pool;
+    enum isa isa;
+    uint32_t samples;
+    struct boundary *at; /* layer_count + 1 of them. */
+    uint8_t **kept;      /* Of each layer. */
+    float **packed;
+    float *shared;
+    const float *parameters;
+    struct layer_sink *threads;
+    double *losses;
+    uint32_t lowest; /* The first layer with weights: gradients end there. */
+    size_t parts;    /* Parameters up to the last that goes sample by sample. */
+    size_t bytes;
+    /* The stretch at hand. */
+    const struct neural_rows *rows;
+    uint32_t first, end; /* Its layers. */
+    bool training;
+};
+
+/* --- memory -------------------------------------------------------------- */
+
+static void *take(struct neural_work *w, size_t count, size_t size)
+{
+    w->bytes += count * size;
+    return mem_new(count, size);
+}
+
+/* Rows a multiple of a page apart would share the same few cache sets. */
+static size_t row_of(size_t floats)
+{
+    return (floats + 15) / 16 * 16 + 16;
+}
+
+static const struct layer *layer_at(const struct neural_work *w, uint32_t i)
+{
+    return &w->net->layers[i];
+}
+
+/* Which boundaries share a buffer, and which gradients are kept whole. */
+static void plan_boundaries(struct neural_work *w)
+{
+    const uint32_t count = w->net->layer_count;
+    uint32_t turn = 0;
+
+    for (uint32_t b = 0; b <= count; b++) {
+        const struct neural_shape *const shape =
+            b < count ? &layer_at(w, b)->in : &w->net->out;
+
+        w->at[b].floats = neural_floats(shape);
+        w->at[b].row = b == 0 ? w->at[b].floats : row_of(w->at[b].floats);
+        w->at[b].values =
+            b > 0 && layer_at(w, b - 1)->in_place ? w->at[b - 1].values : b;
+    }
+    for (uint32_t b = count + 1; b-- > 0;) {
+        struct boundary *const at = &w->at[b];
+
+        at->gradient =
+            b < count && layer_at(w, b)->in_place ? w->at[b + 1].gradient : b;
+        w->at[at->gradient].whole |= b == count || layer_at(w, b)->ops->whole ||
+                                     (b > 0 && layer_at(w, b - 1)->ops->whole);
+        if (at->gradient == b)
+            at->turn = turn++ % 2;
+    }
+}
+
+static bool make_boundaries(struct neural_work *w)
+{
+    plan_boundaries(w);
+    for (uint32_t b = 0; b <= w->net->layer_count; b++) {
+        struct boundary *const at = &w->at[b];
+        const size_t all = at->row * w->samples + 16;
+
+        if (b > 0 && at->values == b) {
+            at->value = take(w, all, sizeof(float));
+            if (at->value == NULL)
+                return false;
+        }
+        if (at->gradient == b && at->whole && b > w->lowest) {
+            at->slope = take(w, all, sizeof(float));
+            if (at->slope == NULL)
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool make_layers(struct neural_work *w)
+{
+    size_t shared = 0;
+
+    for (uint32_t i = 0; i < w->net->layer_count; i++) {
+        const struct layer *const l = layer_at(w, i);
+
+        if (l->ops->kept != NULL)
+            w->kept[i] = take(w, w->samples * l->ops->kept(l) + 64, 1);
+        if (l->ops->packed != NULL)
+            w->packed[i] = take(w, l->ops->packed(l), sizeof(float));
+        if ((l->ops->kept != NULL && w->kept[i] == NULL) ||
+            (l->ops->packed != NULL && w->packed[i] == NULL))
+            return false;
+        if (l->ops->shared != NULL && l->ops->shared(l, w->samples) > shared)
+            shared = l->ops->shared(l, w->samples);
+    }
+    w->shared = take(w, shared, sizeof(float));
+    return w->shared != NULL;
+}
+
+static bool make_thread(struct neural_work *w, struct layer_sink *sink)
+{
+    const uint32_t tensors = w->net->tensor_count;
+    size_t scratch = 0, floats = 0;
+
+    for (uint32_t i = 0; i < w->net->layer_count; i++) {
+        const struct layer *const l = layer_at(w, i);
+        const size_t need =
+            l->ops->scratch == NULL ? 0 : l->ops->scratch(l, w->samples);
+
+        scratch = need > scratch ? need : scratch;
+        floats = w->at[i].floats > floats ? w->at[i].floats : floats;
+    }
+    sink->work = w;
+    sink->scratch = take(w, scratch, sizeof(float));
+    sink->slope[0] = take(w, floats + 16, sizeof(float));
+    sink->slope[1] = take(w, floats + 16, sizeof(float));
+    sink->part = take(w, w->parts, sizeof(int64_t));
+    sink->size = take(w, tensors, sizeof(int64_t));
+    sink->largest = take(w, tensors, sizeof(double));
+    return sink->scratch != NULL && sink->slope[0] != NULL &&
+           sink->slope[1] != NULL && sink->part != NULL && sink->size != NULL &&
+           sink->largest != NULL;
+}
+
+static bool make_threads(struct neural_work *w)
+{
+    w->threads = take(w, w->pool->threads, sizeof *w->threads);
+    if (w->threads == NULL)
+        return false;
+    for (uint32_t t = 0; t < w->pool->threads; t++) {
+        if (!make_thread(w, &w->threads[t]))
+            return false;
+    }
+    return true;
+}
+
+static void find_ends(struct neural_work *w)
+{
+    bool found = false;
+
+    for (uint32_t i = 0; i < w->net->layer_count; i++) {
+        const struct layer *const l = layer_at(w, i);
+
+        if (l->weights == 0)
+            continue;
+        if (!found)
+            w->lowest = i;
+        found = true;
+        if (!l->ops->whole) {
+            const struct neural_tensor *const bias =
+                &w->net->tensors[l->tensor + 1];
+
+            w->parts = bias->first + bias->count;
+        }
+    }
+}
+
+enum err neural_work_new(const struct neural *net, uint32_t samples,
+                         enum isa isa, struct pool *pool,
+                         struct neural_work **work, struct why *why)
+{
+    const enum err err = gemm_machine(why);
+    struct neural_work *const w = err == ERR_OK ? mem_new(1, sizeof *w) : NULL;
+
+    if (err != ERR_OK)
+        return err;
+    if (w == NULL)
+        return ERR_NOMEM;
+    CHECK(samples > 0);
+    w->net = net;
+    w->pool = pool;
+    w->isa = isa;
+    w->samples = samples;
+    w->bytes = sizeof *w;
+    find_ends(w);
+    w->at = take(w, net->layer_count + 1, sizeof *w->at);
+    w->kept = take(w, net->layer_count, sizeof *w->kept);
+    w->packed = take(w, net->layer_count, sizeof *w->packed);
+    w->losses = take(w, samples, sizeof *w->losses);
+    if (w->at == NULL || w->kept == NULL || w->packed == NULL ||
+        w->losses == NULL || !make_boundaries(w) || !make_layers(w) ||
+        !make_threads(w)) {
+        neural_work_free(w);
+        return ERR_NOMEM;
+    }
+    *work = w;
+    return ERR_OK;
+}
+
+static void free_thread(struct layer_sink *sink)
+{
+    mem_free(sink->scratch);
+    mem_free(sink->slope[0]);
+    mem_free(sink->slope[1]);
+    mem_free(sink->part);
+    mem_free(sink->size);
+    mem_free(sink->largest);
+}
+
+void neural_work_free(struct neural_work *w)
+{
+    if (w == NULL)
+        return;
+    for (uint32_t t = 0; w->threads != NULL && t < w->pool->threads; t++)
+        free_thread(&w->threads[t]);
+    for (uint32_t b = 0; w->at != NULL && b <= w->net->layer_count; b++) {
+        mem_free(w->at[b].value);
+        mem_free(w->at[b].slope);
+    }
+    for (uint32_t i = 0; i < w->net->layer_count; i++) {
+        mem_free(w->kept == NULL ? NULL : w->kept[i]);
+        mem_free(w->packed == NULL ? NULL : w->packed[i]);
+    }
+    mem_free(w->threads);
+    mem_free(w->at);
+    mem_free(w->kept);
+    mem_free(w->packed);
+    mem_free(w->losses);
+    mem_free(w->shared);
+    mem_free(w);
+}
+
+size_t neural_work_bytes(const struct neural_work *w)
+{
+    return w->bytes;
+}
+
+enum err neural_work_load(struct neural_work *w, const float *parameters)
+{
+    if (!sums_finite(w->isa, parameters, w->net->parameters))
+        return ERR_RANGE;
+    w->parameters = parameters;
+    for (uint32_t i = 0; i < w->net->layer_count; i++) {
+        const struct layer *const l = layer_at(w, i);
+
+        if (l->ops->pack != NULL)
+            l->ops->pack(w->isa, l,
+                         parameters + w->net->tensors[l->tensor].first,
+                         w->packed[i]);
+    }
+    return ERR_OK;
+}
+
+/* --- what a layer is called with ----------------------------------------- */
+
+static float *value_of(const struct neural_work *w, uint32_t b, uint32_t sample)
+{
+    const struct boundary *const at = &w->at[w->at[b].values];
+
+    return at->value + sample * at->row;
+}
+
+static const float *input_of(const struct neural_work *w, uint32_t b,
+                             uint32_t sample)
+{
+    if (w->at[b].values == 0)
+        return w->rows->x + sample * w->at[0].row;
+    return value_of(w, b, sample);
+}
+
+static float *slope_of(const struct neural_work *w, struct layer_sink *sink,
+                       uint32_t b, uint32_t sample)
+{
+    const struct boundary *const at = &w->at[w->at[b].gradient];
+
+    return at->whole ? at->slope + sample * at->row : sink->slope[at->turn];
+}
+
+static struct layer_call call_of(const struct neural_work *w,
+                                 struct layer_sink *sink, uint32_t layer,
+                                 uint32_t sample)
+{
+    const struct layer *const l = layer_at(w, layer);
+    struct layer_call call = {.isa = w->isa,
+                              .count = w->rows->count,
+                              .training = w->training,
+                              .x = input_of(w, layer, sample),
+                              .y = value_of(w, layer + 1, sample),
+                              .x_row = w->at[w->at[layer].values].row,
+                              .y_row = w->at[w->at[layer + 1].values].row,
+                              .packed = w->packed[layer],
+                              .shared = w->shared,
+                              .scratch = sink->scratch,
+                              .sink = sink};
+
+    if (l->weights > 0) {
+        call.weights = w->parameters + w->net->tensors[l->tensor].first;
+        call.bias = w->parameters + w->net->tensors[l->tensor + 1].first;
+    }
+    if (l->ops->kept != NULL)
+        call.kept = w->kept[layer] + sample * l->ops->kept(l);
+    if (w->training && w->rows->id != NULL)
+        call.key = rng_at(rng_at(w->rows->seed, w->rows->step, layer),
+                          w->rows->id[sample], 0);
+    return call;
+}
+
+static struct layer_call back_of(const struct neural_work *w,
+                                 struct layer_sink *sink, uint32_t layer,
+                                 uint32_t sample)
+{
+    struct layer_call call = call_of(w, sink, layer, sample);
+
+    call.dy = slope_of(w, sink, layer + 1, sample);
+    if (layer > w->lowest)
+        call.dx = slope_of(w, sink, layer, sample);
+    return call;
+}
+
+/* Layers that go sample by sample share their parameters' sums among samples,
+ * so that each thread has its own; items of the others are nobody else's. */
+void layer_add(const struct layer *l, const struct layer_call *call, bool bias,
+               size_t first, size_t count, const float *values)
+{
+    struct layer_sink *const sink = call->sink;
+    const uint32_t tensor = l->tensor + (bias ? 1 : 0);
+    const size_t at = sink->work->net->tensors[tensor].first + first;
+    int64_t *const sum = l->ops->whole ? sink->sums->sum : sink->part;
+    const int exponent = sink->sums->exponent[tensor];
+    double largest = 0;
+
+    if (!sums_add(call->isa, values, count, exponent, sum + at, &largest)) {
+        sink->refused = true;
+        sink->broken |= !sums_finite(call->isa, values, count);
+    } else if (!l->ops->whole) {
+        sink->size[tensor] += llrint(largest);
+    } else if (largest > sink->largest[tensor]) {
+        sink->largest[tensor] = largest;
+    }
+}
+
+/* --- stretches ----------------------------------------------------------- */
+
+/* A number that is not finite might be passed over by a relu, a pool or a
+ * gradient of 0; so nobody makes one. */
+static void check_layer(const struct neural_work *w, struct layer_sink *sink,
+                        const struct layer *l, const struct layer_call *call)
+{
+    if (l->weights > 0 && !l->ops->whole)
+        sink->broken |= !sums_finite(w->isa, call->y, neural_floats(&l->to));
+}
+
+static void sample_forward(void *context, uint32_t thread, uint32_t sample)
+{
+    struct neural_work *const w = context;
+    struct layer_sink *const sink = &w->threads[thread];
+
+    for (uint32_t i = w->first; i < w->end; i++) {
+        const struct layer_call call = call_of(w, sink, i, sample);
+
+        layer_at(w, i)->ops->forward(layer_at(w, i), &call);
+        check_layer(w, sink, layer_at(w, i), &call);
+    }
+}
+
+static void sample_backward(void *context, uint32_t thread, uint32_t sample)
+{
+    struct neural_work *const w = context;
+    struct layer_sink *const sink = &w->threads[thread];
+
+    for (uint32_t i = w->end; i-- > w->first && i >= w->lowest;) {
+        const struct layer_call call = back_of(w, sink, i, sample);
+
+        layer_at(w, i)->ops->backward(layer_at(w, i), &call);
+    }
+}
+
+static void item_forward(void *context, uint32_t thread, uint32_t item)
+{
+    struct neural_work *const w = context;
+    struct layer_call call = call_of(w, &w->threads[thread], w->first, 0);
+
+    call.item = item;
+    layer_at(w, w->first)->ops->forward(layer_at(w, w->first), &call);
+}
+
+static void item_backward(void *context, uint32_t thread, uint32_t item)
+{
+    struct neural_work *const w = context;
+    struct layer_call call = back_of(w, &w->threads[thread], w->first, 0);
+
+    call.item = item;
+    layer_at(w, w->first)->ops->backward(layer_at(w, w->first), &call);
+}
+
+/* The stretch that begins at a layer, or ends behind it. */
+static void stretch_from(struct neural_work *w, uint32_t layer)
+{
+    w->first = layer;
+    w->end = layer + 1;
+    while (!layer_at(w, layer)->ops->whole && w->end < w->net->layer_count &&
+           !layer_at(w, w->end)->ops->whole)
+        w->end++;
+}
+
+static void stretch_to(struct neural_work *w, uint32_t end)
+{
+    w->end = end;
+    w->first = end - 1;
+    while (!layer_at(w, end - 1)->ops->whole && w->first > 0 &&
+           !layer_at(w, w->first - 1)->ops->whole)
+        w->first--;
+}
+
+static void run_items(struct neural_work *w, pool_item item, uint32_t items)
+{
+    uint64_t cost = 0;
+    struct pool *pool = w->pool;
+
+    for (uint32_t i = w->first; i < w->end; i++)
+        cost += (uint64_t)neural_floats(&layer_at(w, i)->to) *
+                (layer_at(w, i)->inputs + 1);
+    if (cost * w->rows->count < WORTH_THREADS)
+        pool = pool_serial();
+    pool->run(pool, item, w, items);
+}
+
+static bool whole_finite(const struct neural_work *w)
+{
+    const struct boundary *const to = &w->at[w->end];
+    bool good = true;
+
+    for (uint32_t s = 0; s < w->rows->count; s++)
+        good &= sums_finite(w->isa, value_of(w, w->end, s), to->floats);
+    return good;
+}
+
+static bool broken(const struct neural_work *w)
+{
+    for (uint32_t t = 0; t < w->pool->threads; t++) {
+        if (w->threads[t].broken)
+            return true;
+    }
+    return false;
+}
+
+static enum err forward(struct neural_work *w)
+{
+    const uint32_t count = w->net->layer_count;
+    const size_t given = w->rows->count * w->at[0].row;
+
+    if (!sums_finite(w->isa, w->rows->x, given))
+        return ERR_RANGE;
+    for (uint32_t i = 0; i < count; i = w->end) {
+        const struct layer *const l = layer_at(w, i);
+
+        stretch_from(w, i);
+        if (!l->ops->whole) {
+            run_items(w, sample_forward, w->rows->count);
+            continue;
+        }
+        run_items(w, item_forward, l->ops->items(l, true));
+        if (!whole_finite(w))
+            return ERR_RANGE;
+    }
+    return broken(w) ? ERR_RANGE : ERR_OK;
+}
+
+static void backward(struct neural_work *w)
+{
+    for (uint32_t end = w->net->layer_count; end > w->lowest; end = w->first) {
+        const struct layer *const l = layer_at(w, end - 1);
+
+        stretch_to(w, end);
+        if (l->ops->whole) {
+            struct layer_call call = back_of(w, &w->threads[0], w->first, 0);
+
+            l->ops->begin(l, &call);
+            run_items(w, item_backward, l->ops->items(l, false));
+        } else {
+            run_items(w, sample_backward, w->rows->count);
+        }
+        if (w->first == 0)
+            break;
+    }
+}
+
+static enum err take_losses(struct neural_work *w, double *total)
+{
+    const uint32_t end = w->net->layer_count;
+    const size_t outputs = w->at[end].floats;
+    double sum = 0;
+
+    for (uint32_t s = 0; s < w->rows->count; s++) {
+        const float *const z = value_of(w, end, s);
+        float *const slope = slope_of(w, &w->threads[0], end, s);
+
+        if (w->net->loss == NEURAL_SOFTMAX)
+            sum += loss_softmax(z, outputs, w->rows->label[s], slope);
+        else
+            sum +=
+                loss_squared(z, outputs, w->rows->target + s * outputs, slope);
+    }
+    *total = sum;
+    return isfinite(sum) ? ERR_OK : ERR_RANGE;
+}
+
+/* --- a microbatch -------------------------------------------------------- */
+
+static void begin_sums(struct neural_work *w, struct neural_sums *sums)
+{
+    for (uint32_t t = 0; t < w->pool->threads; t++) {
+        struct layer_sink *const sink = &w->threads[t];
+
+        sink->sums = sums;
+        sink->refused = sink->broken = false;
+        memset(sink->part, 0, w->parts * sizeof *sink->part);
+        memset(sink->size, 0, w->net->tensor_count * sizeof *sink->size);
+        memset(sink->largest, 0, w->net->tensor_count * sizeof *sink->largest);
+    }
+}
+
+/* Of tensor t: its sums from the threads' parts, and its size. */
+static void end_tensor(const struct neural_work *w, uint32_t t,
+                       struct neural_sums *sums)
+{
+    const struct neural_tensor *const tensor = &w->net->tensors[t];
+    const bool parts = !layer_at(w, tensor->layer)->ops->whole;
+    double largest = 0;
+    int64_t size = 0;
+
+    for (uint32_t k = 0; k < w->pool->threads; k++) {
+        const struct layer_sink *const sink = &w->threads[k];
+
+        for (size_t i = 0; parts && i < tensor->count; i++)
+            sums->sum[tensor->first + i] += sink->part[tensor->first + i];
+        size += sink->size[t];
+        largest = fmax(largest, sink->largest[t]);
+    }
+    sums->size[t] = size + llrint(largest);
+}
+
+static bool refused(const struct neural_work *w)
+{
+    for (uint32_t t = 0; t < w->pool->threads; t++) {
+        if (w->threads[t].refused)
+            return true;
+    }
+    return false;
+}
+
+enum err neural_work_gradient(struct neural_work *w,
+                              const struct neural_rows *rows,
+                              struct neural_sums *sums)
+{
+    double loss = 0;
+    enum err err;
+
+    CHECK(w->parameters != NULL && rows->count <= w->samples);
+    w->rows = rows;
+    w->training = true;
+    begin_sums(w, sums);
+    err = forward(w);
+    if (err == ERR_OK)
+        err = take_losses(w, &loss);
+    if (err != ERR_OK)
+        return err;
+    backward(w);
+    if (refused(w))
+        return broken(w) ? ERR_RANGE : ERR_TOOBIG;
+    for (uint32_t t = 0; t < w->net->tensor_count; t++)
+        end_tensor(w, t, sums);
+    sums->loss = loss;
+    return ERR_OK;
+}
+
+enum err neural_work_scores(struct neural_work *w, const float *x,
+                            uint32_t count, float *scores)
+{
+    const struct neural_rows rows = {.count = count, .x = x};
+    const uint32_t end = w->net->layer_count;
+    enum err err;
+
+    CHECK(w->parameters != NULL && count <= w->samples);
+    w->rows = &rows;
+    w->training = false;
+    begin_sums(w, NULL);
+    err = forward(w);
+    for (uint32_t s = 0; err == ERR_OK && s < count; s++)
+        memcpy(scores + s * w->at[end].floats, value_of(w, end, s),
+               w->at[end].floats * sizeof *scores);
+    w->rows = NULL;
+    return err;
+}

@@ -1,0 +1,66 @@
+/*
+ * work.h - the memory and the loop of one machine that trains a network.
+ *
+ * A microbatch goes forward and back; its gradient is added to integer sums on
+ * the grid of each tensor.  Threads take samples, or items of a layer; what
+ * they add up are integers, so that their number changes no bit.
+ */
+#ifndef MODEL_NET_WORK_H
+#define MODEL_NET_WORK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/pool.h"
+#include "math/isa.h"
+#include "model/net/neural.h"
+
+struct neural_work;
+
+/* For at most `samples` at a time; net and pool are borrowed.  ERR_UNSUPPORTED,
+ * with a sentence: this machine has no fused multiply-add.  ERR_NOMEM. */
+MUST_CHECK enum err neural_work_new(const struct neural *net, uint32_t samples,
+                                    enum isa isa, struct pool *pool,
+                                    struct neural_work **work, struct why *why);
+void neural_work_free(struct neural_work *work); /* Accepts NULL. */
+/* Bytes that it took. */
+size_t neural_work_bytes(const struct neural_work *work);
+
+/* Before the first call and whenever the parameters change; they are borrowed.
+ * ERR_RANGE: one is not finite. */
+MUST_CHECK enum err neural_work_load(struct neural_work *work,
+                                     const float *parameters);
+
+struct neural_rows {
+    uint32_t count;        /* Samples, at most those of neural_work_new. */
+    const float *x;        /* One after the other. */
+    const uint32_t *label; /* NEURAL_SOFTMAX: below the number of outputs. */
+    const float *target;   /* NEURAL_SQUARED. */
+    /* For what is drawn: a sample has the same draws in whichever microbatch,
+     * place and machine. */
+    const uint64_t *id;
+    uint64_t seed, step;
+};
+
+/* Of a chunk, which is one microbatch. */
+struct neural_sums {
+    const int16_t *exponent; /* Of each tensor. */
+    int64_t *sum;            /* Of each parameter; added to. */
+    /* Of each tensor: no parameter's share of this microbatch is larger, on
+     * the grid.  Of a dense layer it is the largest |share|; of a convolution
+     * the largest of each sample, added up. */
+    int64_t *size;
+    double loss; /* In the order of the samples. */
+};
+
+/* ERR_TOOBIG: does not fit the grid.  ERR_RANGE: something is not finite.  The
+ * sums are then anything. */
+MUST_CHECK enum err neural_work_gradient(struct neural_work *work,
+                                         const struct neural_rows *rows,
+                                         struct neural_sums *sums);
+/* What the last layer says, samples one after the other, nothing dropped. */
+MUST_CHECK enum err neural_work_scores(struct neural_work *work, const float *x,
+                                       uint32_t count, float *scores);
+
+#endif /* MODEL_NET_WORK_H */

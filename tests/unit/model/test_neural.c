@@ -1,0 +1,394 @@
+/*
+ * Networks: every layer against finite differences of a plain one in doubles;
+ * one hash on all instruction sets and threads; texts and shapes that are
+ * refused; numbers that fit no grid.
+ */
+#include "model/net/neural.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "model/net/layer.h"
+#include "model/net/work.h"
+#include "neural_ref.h"
+#include "os/run/threads.h"
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+static const struct neural_shape small = {7, 8, 2};
+
+static void every_layer_agrees_with_differences(void **state)
+{
+    static const char *const texts[] = {
+        "dense3",
+        "dense7 relu dense3",
+        "tanh dense4 sigmoid dense3",
+        "dense9 tanh drop.25 relu dense3",
+        "conv3x3x4 relu dense3",
+        "conv3x3x16+1 relu conv3x3x16+1 relu pool2 drop.25 dense3",
+        "conv1x1x32 relu conv5x5x16/2+2 pool2/1 dense3",
+        "conv3x2x5/2+1 tanh dense3",
+        "pool2 dense3",
+        "conv2x2x3 pool3/2 dense3",
+        "conv3x3x4 avg2 sigmoid dense3",
+        "conv3x3x4 avg3/1 dense3",
+        "relu drop.1 dense5 relu drop.5 dense3",
+        "conv3x3x40 relu avg5 ",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        if (!neural_ref_agrees(texts[i], &small, NEURAL_SOFTMAX) ||
+            !neural_ref_agrees(texts[i], &small, NEURAL_SQUARED))
+            fail_msg("%s", texts[i]);
+    }
+}
+
+/* --- one hash ------------------------------------------------------------ */
+
+enum { IMAGE = 144, BATCH = 24, MICRO = 8, STEPS = 2, TENSORS = 16 };
+
+static const struct neural_shape image = {12, 12, 1};
+static const char *const cnn =
+    "conv3x3x16 relu conv3x3x32+1 relu pool2 drop.25 dense40 relu drop.5 "
+    "dense10";
+
+struct made {
+    struct neural net;
+    float *parameters;
+    int64_t *sum;
+    float x[BATCH * IMAGE];
+    uint32_t label[BATCH];
+    uint64_t id[BATCH];
+    int16_t exponent[TENSORS];
+    int64_t size[TENSORS];
+};
+
+static struct made *make(const char *text)
+{
+    struct made *const m = mem_new(1, sizeof *m);
+    struct why why = {{0}};
+
+    assert_non_null(m);
+    assert_int_equal(neural_init(&m->net, text, &image, NEURAL_SOFTMAX, &why),
+                     ERR_OK);
+    assert_true(m->net.tensor_count <= TENSORS);
+    m->parameters = mem_new(m->net.parameters, sizeof(float));
+    m->sum = mem_new(m->net.parameters, sizeof(int64_t));
+    assert_true(m->parameters != NULL && m->sum != NULL);
+    neural_draw(&m->net, 1, m->parameters);
+    for (uint32_t s = 0; s < BATCH; s++) {
+        m->label[s] = s % 10;
+        m->id[s] = 1000 + s;
+        for (uint32_t i = 0; i < IMAGE; i++)
+            m->x[s * IMAGE + i] = (float)rng_unit_at(2, s, i);
+    }
+    for (uint32_t t = 0; t < TENSORS; t++)
+        m->exponent[t] = 40;
+    return m;
+}
+
+static void made_free(struct made *m)
+{
+    neural_close(&m->net);
+    mem_free(m->parameters);
+    mem_free(m->sum);
+    mem_free(m);
+}
+
+static enum err gradient(struct made *m, struct neural_work *work,
+                         uint32_t first, uint32_t count, uint64_t step,
+                         double *loss)
+{
+    const struct neural_rows rows = {.count = count,
+                                     .x = m->x + first * IMAGE,
+                                     .label = m->label + first,
+                                     .id = m->id + first,
+                                     .seed = 5,
+                                     .step = step};
+    struct neural_sums sums = {
+        .exponent = m->exponent, .sum = m->sum, .size = m->size};
+    const enum err err = neural_work_gradient(work, &rows, &sums);
+
+    *loss = sums.loss;
+    return err;
+}
+
+static struct neural_work *work_of(const struct made *m, enum isa isa,
+                                   struct pool *pool)
+{
+    struct neural_work *work = NULL;
+    struct why why = {{0}};
+
+    assert_int_equal(neural_work_new(&m->net, BATCH, isa, pool, &work, &why),
+                     ERR_OK);
+    assert_int_equal(neural_work_load(work, m->parameters), ERR_OK);
+    return work;
+}
+
+/* Two steps of a small network; the last microbatch of each is short. */
+static void train(struct made *m, enum isa isa, struct pool *pool)
+{
+    struct neural_work *const work = work_of(m, isa, pool);
+    double loss;
+
+    for (uint64_t step = 0; step < STEPS; step++) {
+        for (uint32_t b = 0; b < BATCH - 3; b += MICRO)
+            assert_int_equal(gradient(m, work, b, b + MICRO < BATCH ? MICRO : 5,
+                                      step, &loss),
+                             ERR_OK);
+        for (size_t i = 0; i < m->net.parameters; i++) {
+            m->parameters[i] -= (float)((double)m->sum[i] * 0x1p-47);
+            m->sum[i] = 0;
+        }
+        assert_int_equal(neural_work_load(work, m->parameters), ERR_OK);
+    }
+    neural_work_free(work);
+}
+
+static void one_hash_on_all_sets_and_threads(void **state)
+{
+    struct made *const first = make(cnn);
+
+    (void)state;
+    train(first, ISA_PORTABLE, pool_serial());
+    for (unsigned isa = 0; isa < ISAS; isa++) {
+        for (uint32_t threads = 1; threads <= 3; threads++) {
+            struct made *const now = make(cnn);
+            struct pool *pool;
+
+            if (isa_runs((enum isa)isa)) {
+                assert_int_equal(threads_new(threads, &pool), ERR_OK);
+                train(now, (enum isa)isa, pool);
+                threads_free(pool);
+                assert_memory_equal(now->parameters, first->parameters,
+                                    now->net.parameters * sizeof(float));
+            }
+            made_free(now);
+        }
+    }
+    made_free(first);
+}
+
+/* What is drawn for a sample does not hang on where it stands. */
+static void draws_follow_the_sample(void **state)
+{
+    struct made *const m = make(cnn);
+    struct neural_work *const work = work_of(m, isa_best(), pool_serial());
+    double both, one, other, later;
+
+    (void)state;
+    assert_int_equal(gradient(m, work, 3, 2, 0, &both), ERR_OK);
+    assert_int_equal(gradient(m, work, 3, 1, 0, &one), ERR_OK);
+    assert_int_equal(gradient(m, work, 4, 1, 0, &other), ERR_OK);
+    assert_int_equal(gradient(m, work, 4, 1, 1, &later), ERR_OK);
+    assert_true(both == one + other);
+    assert_true(other != later);
+    neural_work_free(work);
+    made_free(m);
+}
+
+static void scores_drop_nothing(void **state)
+{
+    struct made *const m = make("dense10 drop.5");
+    struct made *const plain = make("dense10");
+    struct neural_work *work = work_of(m, isa_best(), pool_serial());
+    float got[2][BATCH * 10];
+
+    (void)state;
+    assert_int_equal(neural_work_scores(work, m->x, BATCH, got[0]), ERR_OK);
+    neural_work_free(work);
+    work = work_of(plain, isa_best(), pool_serial());
+    assert_int_equal(neural_work_scores(work, m->x, BATCH, got[1]), ERR_OK);
+    neural_work_free(work);
+    assert_memory_equal(got[0], got[1], sizeof got[0]);
+    made_free(m);
+    made_free(plain);
+}
+
+/* --- sizes, and what fits no grid ---------------------------------------- */
+
+static void sizes_bound_the_sums(void **state)
+{
+    struct made *const m = make(cnn);
+    struct neural_work *const work = work_of(m, isa_best(), pool_serial());
+    double loss;
+
+    (void)state;
+    assert_int_equal(gradient(m, work, 0, MICRO, 0, &loss), ERR_OK);
+    for (uint32_t t = 0; t < m->net.tensor_count; t++) {
+        const struct neural_tensor *const tensor = &m->net.tensors[t];
+        int64_t top = 0;
+
+        for (size_t i = 0; i < tensor->count; i++) {
+            const int64_t v = m->sum[tensor->first + i];
+
+            top = v > top ? v : -v > top ? -v : top;
+        }
+        assert_true(top > 0 && top <= m->size[t]);
+        assert_true(m->size[t] <= MICRO * top * 4);
+    }
+    neural_work_free(work);
+    made_free(m);
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    struct made *const m = make(cnn);
+    struct neural_work *const work = work_of(m, isa_best(), pool_serial());
+    const float pixel = m->x[77], weight = m->parameters[5];
+    double loss;
+
+    (void)state;
+    for (uint32_t t = 0; t < m->net.tensor_count; t++) {
+        m->exponent[t] = 100;
+        assert_int_equal(gradient(m, work, 0, MICRO, 0, &loss), ERR_TOOBIG);
+        m->exponent[t] = 40;
+    }
+    m->x[77] = NAN;
+    assert_int_equal(gradient(m, work, 0, MICRO, 0, &loss), ERR_RANGE);
+    m->x[77] = 0x1p127f; /* The first layer overflows. */
+    m->parameters[5] = 0x1p100f;
+    assert_int_equal(neural_work_load(work, m->parameters), ERR_OK);
+    assert_int_equal(gradient(m, work, 0, MICRO, 0, &loss), ERR_RANGE);
+    m->x[77] = pixel;
+    m->parameters[5] = INFINITY;
+    assert_int_equal(neural_work_load(work, m->parameters), ERR_RANGE);
+    m->parameters[5] = weight;
+    assert_int_equal(neural_work_load(work, m->parameters), ERR_OK);
+    assert_int_equal(gradient(m, work, 0, MICRO, 0, &loss), ERR_OK);
+    neural_work_free(work);
+    made_free(m);
+}
+
+/* --- texts and shapes ---------------------------------------------------- */
+
+static void shapes_and_parameters_are_counted(void **state)
+{
+    struct neural net;
+    struct why why = {{0}};
+    const struct neural_shape in = {28, 28, 1};
+
+    (void)state;
+    assert_int_equal(
+        neural_init(&net,
+                    " conv3x3x32 relu conv3x3x64 relu\n pool2 drop.25 "
+                    "dense128 relu drop.5 dense10 ",
+                    &in, NEURAL_SOFTMAX, &why),
+        ERR_OK);
+    assert_int_equal(net.layer_count, 10);
+    assert_int_equal(net.tensor_count, 8);
+    assert_int_equal(net.parameters, 320 + 18496 + 1179776 + 1290);
+    assert_int_equal(net.layers[4].to.height, 12);
+    assert_int_equal(neural_floats(&net.layers[6].in), 9216);
+    neural_close(&net);
+}
+
+static void texts_are_refused_in_words(void **state)
+{
+    static const struct {
+        const char *text;
+        enum err err;
+        const char *say;
+    } wrong[] = {
+        {"", ERR_FORMAT, "without a layer"},
+        {"relu", ERR_SHAPE, "no layer has weights"},
+        {"dense3 cnv3x3x2", ERR_FORMAT,
+         "layer 2, \"cnv3x3x2\": there is no such layer; there are conv dense "
+         "relu tanh sigmoid pool avg drop"},
+        {"conv3x3", ERR_FORMAT,
+         "layer 1, \"conv3x3\": not understood; it is written like conv3x3x32"},
+        {"conv3x0x3", ERR_FORMAT, "not understood"},
+        {"conv3x3x8/", ERR_FORMAT, "not understood"},
+        {"conv3x3x8+1x", ERR_FORMAT, "not understood"},
+        {"dense", ERR_FORMAT, "written like dense128"},
+        {"dense99999999999999999999", ERR_FORMAT, "not understood"},
+        {"relu3 dense3", ERR_FORMAT, "not understood"},
+        {"drop1.5 dense3", ERR_FORMAT, "written like drop.25"},
+        {"drop.999999999 dense3", ERR_FORMAT, "not understood"},
+        {"drop. dense3", ERR_FORMAT, "not understood"},
+        {"pool16 dense3", ERR_FORMAT, "at most pool15"},
+        {"relu conv9x9x3", ERR_SHAPE,
+         "layer 2, \"conv9x9x3\": 9 x 9 has a kernel larger than its input, "
+         "which is 7 x 8 x 2"},
+        {"conv3x3x3+3", ERR_SHAPE, "zeros on a side"},
+        {"pool4 pool2 dense3", ERR_SHAPE,
+         "layer 2, \"pool2\": 2 x 2 has a window larger than its input, which "
+         "is 1 x 2 x 2"},
+        {"dense1", ERR_SHAPE, "1 x 1 x 1"},
+        {"dense1000000 dense1000000", ERR_SHAPE, "too many numbers"},
+        {"dense3 dense3dense3dense3dense3dense3dense3", ERR_FORMAT, "too long"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        struct neural net;
+        struct why why = {{0}};
+
+        assert_int_equal(
+            neural_init(&net, wrong[i].text, &small, NEURAL_SOFTMAX, &why),
+            wrong[i].err);
+        if (strstr(why.text, wrong[i].say) == NULL)
+            fail_msg("\"%s\" says: %s", wrong[i].text, why.text);
+    }
+}
+
+/* Mean 0; He's and Glorot's variances. */
+static void first_weights_are_as_wide_as_they_should_be(void **state)
+{
+    const struct neural_shape in = {1, 1, 300};
+    struct why why = {{0}};
+    struct neural net;
+    float *w;
+
+    (void)state;
+    assert_int_equal(
+        neural_init(&net, "dense200 relu dense50", &in, NEURAL_SOFTMAX, &why),
+        ERR_OK);
+    w = mem_new(net.parameters, sizeof *w);
+    assert_non_null(w);
+    neural_draw(&net, 1, w);
+    for (uint32_t t = 0; t < 4; t += 2) {
+        const struct neural_tensor *const tensor = &net.tensors[t];
+        const double expected = t == 0 ? 2.0 / 300 : 2.0 / (200 + 50);
+        double sum = 0, squares = 0;
+
+        for (size_t i = 0; i < tensor->count; i++) {
+            const double v = (double)w[tensor->first + i];
+
+            sum += v;
+            squares += v * v;
+        }
+        assert_true(fabs(sum / (double)tensor->count) < 0.003);
+        assert_true(fabs(squares / (double)tensor->count / expected - 1) <
+                    0.05);
+        assert_true(w[net.tensors[t + 1].first] == 0);
+    }
+    mem_free(w);
+    neural_close(&net);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_layer_agrees_with_differences),
+        cmocka_unit_test(one_hash_on_all_sets_and_threads),
+        cmocka_unit_test(draws_follow_the_sample),
+        cmocka_unit_test(scores_drop_nothing),
+        cmocka_unit_test(sizes_bound_the_sums),
+        cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(shapes_and_parameters_are_counted),
+        cmocka_unit_test(texts_are_refused_in_words),
+        cmocka_unit_test(first_weights_are_as_wide_as_they_should_be),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
