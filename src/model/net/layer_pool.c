@@ -77,7 +77,7 @@ static void largest_back(const struct layer *l, const struct layer_call *call)
 {
     const size_t windows = (size_t)l->to.height * l->to.width;
     const size_t channels = l->in.channels;
-    size_t at[SIDE_MAX * SIDE_MAX];
+    size_t at[SIDE_MAX * SIDE_MAX] = {0};
 
     for (size_t k = 0; k < (size_t)l->tall * l->wide; k++)
         at[k] = place(l, k);
