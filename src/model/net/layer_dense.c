@@ -120,8 +120,9 @@ static void weights_of(const struct layer *l, const struct layer_call *call,
 }
 
 static void inputs_of(const struct layer *l, const struct layer_call *call,
-                      uint32_t first, uint32_t rows, float *turned)
+                      uint32_t first, uint32_t rows)
 {
+    float *const turned = call->scratch + GEMM_SCRATCH;
     const size_t row = row_of(call->count);
     const struct gemm g = {.m = rows,
                            .n = call->count,
@@ -153,7 +154,7 @@ static void backward(const struct layer *l, const struct layer_call *call)
 
         weights_of(l, call, i, rows, room);
         if (call->dx != NULL)
-            inputs_of(l, call, i, rows, room);
+            inputs_of(l, call, i, rows);
     }
 }
 
