@@ -32,7 +32,7 @@ struct placement_ops {
     bool grouped;
     bool cut;    /* Not grouped, and work may yet be sent in pieces. */
     bool summed; /* Coded, and no equations to solve: any number of slots. */
-    uint64_t traits; /* What rules.c has to know of it. */
+    trait_set traits; /* What rules.c has to know of it. */
     /* P; NULL: n. */
     uint32_t (*parts)(const struct code *code);
     /* The first chunk of a part, P included; NULL: all parts are alike. */

@@ -199,7 +199,7 @@ bool preset_takes_file(const char *name)
     return preset != NULL && (preset->keys & PRESET_FILE) != 0;
 }
 
-uint64_t preset_traits(const char *name)
+trait_set preset_traits(const char *name)
 {
     const struct preset *preset = preset_find(name);
     struct code_spec spec = {0};

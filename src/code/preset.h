@@ -12,6 +12,7 @@
 #define CODE_PRESET_H
 
 #include "code/code.h"
+#include "code/rules.h"
 
 #define AUTO_NAME    "auto"
 #define DEFAULT_CODE "steal" /* Also where auto begins. */
@@ -72,7 +73,7 @@ struct preset_options {
 bool preset_takes_file(const char *name);
 
 /* Of a code of that name, as code_traits has them; of none, 0. */
-uint64_t preset_traits(const char *name);
+trait_set preset_traits(const char *name);
 
 /* NAME[:FILE][:KEY=VALUE]..., over what `options` have already.  The text is
  * cut up, and `options` point into it.  ERR_UNKNOWN, ERR_RANGE, ERR_SHAPE. */

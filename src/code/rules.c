@@ -12,7 +12,7 @@
 #include "base/check.h"
 #include "code/axes.h"
 
-_Static_assert(TRAITS <= 64, "a bit for each trait");
+_Static_assert(TRAITS <= 8 * sizeof(trait_set), "a bit for each trait");
 
 #define THERE "files are read where they are; say it to `muster join`"
 
@@ -291,10 +291,10 @@ static bool is_hasty(const struct code_spec *spec)
            !(spec->placement == PLACE_REP && spec->stop == STOP_COLLECT);
 }
 
-uint64_t code_traits(const struct code_spec *spec)
+trait_set code_traits(const struct code_spec *spec)
 {
     const struct placement_ops *place = placement_ops(spec->placement);
-    uint64_t traits = place->traits;
+    trait_set traits = place->traits;
 
     if ((traits & TRAIT(AVERAGES)) == 0)
         traits |= TRAIT(SUMS);
@@ -310,7 +310,7 @@ uint64_t code_traits(const struct code_spec *spec)
 
 static const struct {
     const char *name;
-    uint64_t traits;
+    trait_set traits;
 } optimisers[] = {
     {"gd", TRAIT(PLAIN) | TRAIT(RATED)},
     {"agd", TRAIT(PLAIN) | TRAIT(RATED) | TRAIT(MEMORY)},
@@ -331,7 +331,7 @@ const char *trait_name(enum trait trait)
 
 /* --- choices ------------------------------------------------------------- */
 
-void choices_add(struct choices *choices, uint64_t traits, const char *name)
+void choices_add(struct choices *choices, trait_set traits, const char *name)
 {
     choices->traits |= traits;
     for (int i = 0; i < TRAITS; i++)
@@ -369,13 +369,13 @@ void choices_class(struct choices *choices, enum exactness class,
 
 /* --- asking -------------------------------------------------------------- */
 
-static bool broken(const struct rule *rule, uint64_t traits)
+static bool broken(const struct rule *rule, trait_set traits)
 {
     return (traits & rule->all) == rule->all &&
            (rule->any == 0 || (traits & rule->any) != 0);
 }
 
-static const struct rule *find_broken(uint64_t traits)
+static const struct rule *find_broken(trait_set traits)
 {
     for (size_t i = 0; i < RULES; i++)
         if (broken(&rules[i], traits))
@@ -383,7 +383,7 @@ static const struct rule *find_broken(uint64_t traits)
     return NULL;
 }
 
-bool rules_allow(uint64_t traits)
+bool rules_allow(trait_set traits)
 {
     return find_broken(traits) == NULL;
 }
@@ -416,12 +416,12 @@ static void put_text(struct draft *draft, const char *text)
 
 /* The first of `any` that is there, as it was said. */
 static void put_it(struct draft *draft, const struct choices *choices,
-                   uint64_t any)
+                   trait_set any)
 {
     int it = 0;
 
     CHECK((choices->traits & any) != 0);
-    while ((choices->traits & any & UINT64_C(1) << it) == 0)
+    while (((choices->traits & any) >> it & 1) == 0)
         it++;
     if (choices->name[it] == NULL) {
         put_text(draft, names[it]);

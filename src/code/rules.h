@@ -88,24 +88,27 @@ enum trait {
     TRAITS,
 };
 
-#define TRAIT(name) (UINT64_C(1) << TRAIT_##name)
+/* A bit for each: 64 would be too few. */
+__extension__ typedef unsigned __int128 trait_set;
+
+#define TRAIT(name) ((trait_set)1 << TRAIT_##name)
 
 struct rule {
-    uint64_t all; /* Refused if all of these are there ... */
-    uint64_t any; /* ... and one of these, which the sentence calls <it>. */
+    trait_set all; /* Refused if all of these are there ... */
+    trait_set any; /* ... and one of these, which the sentence calls <it>. */
     const char *why;
 };
 
 /* Everything somebody chose.  Zeroed is nothing. */
 struct choices {
-    uint64_t traits;
+    trait_set traits;
     const char *name[TRAITS]; /* What set it; NULL: as trait_name has it. */
     const char *code, *optim, *model; /* Their names. */
     bool fields; /* Said in fields, not in --flags: sentences without them. */
 };
 
 /* Rules are told in flags: --code steal is what a field says as code steal. */
-void choices_add(struct choices *choices, uint64_t traits, const char *name);
+void choices_add(struct choices *choices, trait_set traits, const char *name);
 void choices_code(struct choices *choices, const struct code_spec *spec);
 /* By the optimiser's name; one that is not known is like none. */
 void choices_optim(struct choices *choices, const char *name);
@@ -119,9 +122,9 @@ MUST_CHECK enum err rules_check(const struct choices *choices, struct why *why);
 MUST_CHECK enum err rules_check_code(const struct code_spec *code,
                                      const char *optim, struct why *why);
 /* Is no rule broken? */
-bool rules_allow(uint64_t traits);
+bool rules_allow(trait_set traits);
 
-uint64_t code_traits(const struct code_spec *spec);
+trait_set code_traits(const struct code_spec *spec);
 /* As the table calls it: "--fanout", "a code of data (mds)". */
 const char *trait_name(enum trait trait);
 const struct rule *rule_list(uint32_t *count);

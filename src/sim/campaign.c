@@ -370,7 +370,7 @@ static void draw_homes(struct draw *draw, uint64_t seed)
 {
     struct sim_options *options = &draw->options;
     struct code_spec *code = &options->code;
-    uint64_t traits = code_traits(code) | TRAIT(OWNERS);
+    trait_set traits = code_traits(code) | TRAIT(OWNERS);
     struct rng rng;
 
     rng_init(&rng, seed ^ UINT64_C(0x70726976617465));
@@ -439,7 +439,7 @@ static void draw_batches(struct draw *draw, uint64_t seed)
                                             OPTIM_ADAM};
     struct sim_options *options = &draw->options;
     const uint32_t rows = draw->data.rows;
-    uint64_t traits = code_traits(&options->code) | TRAIT(BATCH);
+    trait_set traits = code_traits(&options->code) | TRAIT(BATCH);
     enum sampler_kind kind;
     uint32_t chunk_rows;
     struct rng rng;

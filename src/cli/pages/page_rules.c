@@ -30,7 +30,7 @@ static void put_trait(struct page *page, enum trait trait)
         page_put(page, "%s", trait_name(trait));
 }
 
-static void put_traits(struct page *page, uint64_t traits, const char *between)
+static void put_traits(struct page *page, trait_set traits, const char *between)
 {
     bool first = true;
 

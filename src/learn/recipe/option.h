@@ -35,7 +35,7 @@ struct option {
     const char *shown;   /* What people are told of a default worked out. */
     const char *help;    /* One line. */
     enum value_kind kind;
-    uint64_t traits; /* What it means to code/rules.h if it is given. */
+    trait_set traits; /* What it means to code/rules.h if it is given. */
 };
 
 /* Where a value came from; the later wins. */
