@@ -14,7 +14,6 @@
 #include "math/exact/tally.h"
 #include "math/vec.h"
 
-#define CHUNK_BITS      51 /* Of a chunk on the grid, at most. */
 #define HEADROOM        4  /* Bits above the sum of sizes. */
 #define SMALL_SHARE     20 /* Bits below the largest sum that p still follows. */
 #define FALL_MOST       10 /* Bits between two evaluations. */
@@ -49,12 +48,11 @@ static int bits_below(int limit, uint32_t chunks)
     return limit;
 }
 
-/* B. */
-static int chunk_bits(uint32_t chunks)
+int follow_bits(int bits, uint32_t chunks)
 {
-    const int bits = bits_below(TALLY_BITS, chunks);
+    const int most = bits_below(TALLY_BITS, chunks);
 
-    return bits < CHUNK_BITS ? bits : CHUNK_BITS;
+    return bits < most ? bits : most;
 }
 
 /* Of a chunk's loss, likewise. */
@@ -100,16 +98,18 @@ static enum err exponents(struct scale *self, const struct evaluation *what,
                           int16_t *exponent)
 {
     const struct follow *follow = follow_of(self);
-    const uint32_t dims = follow_dims(follow->dims);
+    const uint32_t dims = follow->dims + powers(follow);
     const int16_t *power = power_of(follow, what->kind);
-    const int bits = chunk_bits(follow->chunks);
+    uint32_t j = 0;
 
     if (!vec_finite(what->w, dims))
         return ERR_RANGE;
     for (uint32_t b = 0; b < powers(follow); b++)
-        exponent[follow->dims + b] = (int16_t)(bits - power[b]);
-    for (uint32_t j = 0; j < follow->dims; j++)
-        exponent[j] = exponent[follow->dims + j / follow->width];
+        exponent[follow->dims + b] = (int16_t)(follow->bits - power[b]);
+    for (uint32_t b = 0; b < follow->blocks; b++) {
+        for (; j < follow->end[b]; j++)
+            exponent[j] = exponent[follow->dims + b];
+    }
     exponent[dims] =
         (int16_t)(loss_bits(follow->chunks) - power[follow->blocks]);
     return ERR_OK;
@@ -131,14 +131,24 @@ static double largest(const double *values, uint32_t count)
 }
 
 /* The size of a block whose largest |value| is `most`, up to the grid. */
-static bool measure(uint32_t chunks, int16_t exponent, double most,
-                    double *size)
+static bool measure(int bits, int16_t exponent, double most, double *size)
 {
     /* 2^exponent of a huge value may overflow; that does not fit either. */
     const double units = ceil(most * power_of_two(exponent));
 
     *size = units * power_of_two(-exponent);
-    return units < power_of_two(chunk_bits(chunks)); /* NaN is not. */
+    return units < power_of_two(bits); /* NaN is not. */
+}
+
+bool follow_measure_loss(int bits, uint32_t chunks, int16_t exponent,
+                         double loss, int64_t *units)
+{
+    double size;
+
+    if (!measure(follow_bits(bits, chunks), exponent, fabs(loss), &size))
+        return false;
+    *units = llrint(size * power_of_two(exponent));
+    return true;
 }
 
 bool follow_measure(uint32_t dims, uint32_t chunks, const int16_t *exponent,
@@ -146,16 +156,17 @@ bool follow_measure(uint32_t dims, uint32_t chunks, const int16_t *exponent,
 {
     const uint32_t width = width_of(dims);
     const uint32_t blocks = blocks_of(dims);
+    const int bits = follow_bits(FOLLOW_BITS, chunks);
 
     for (uint32_t b = 0; b < blocks; b++) {
         const uint32_t first = b * width;
         const uint32_t count = dims - first < width ? dims - first : width;
 
-        if (!measure(chunks, exponent[dims + b], largest(values + first, count),
+        if (!measure(bits, exponent[dims + b], largest(values + first, count),
                      &values[dims + b]))
             return false;
     }
-    return measure(chunks, exponent[dims + blocks], fabs(loss),
+    return measure(bits, exponent[dims + blocks], fabs(loss),
                    &values[dims + blocks]);
 }
 
@@ -317,7 +328,9 @@ static void begin(struct scale *self)
     settle(follow);
 }
 
-enum err follow_init(struct follow *follow, uint32_t dims, uint32_t chunks)
+/* All but where the blocks end. */
+static enum err make(struct follow *follow, uint32_t dims, uint32_t blocks,
+                     int bits, uint32_t chunks)
 {
     static const struct scale_ops ops = {.exponents = exponents,
                                          .begin = begin,
@@ -329,15 +342,16 @@ enum err follow_init(struct follow *follow, uint32_t dims, uint32_t chunks)
     struct follow made = {.scale = {&ops},
                           .dims = dims,
                           .chunks = chunks,
-                          .width = width_of(dims),
-                          .blocks = blocks_of(dims)};
+                          .bits = follow_bits(bits, chunks),
+                          .blocks = blocks};
 
     CHECK(dims > 0 && chunks > 0 && chunks <= CHUNKS_MAX);
+    made.end = mem_new(blocks, sizeof *made.end);
     made.refused = mem_new(powers(&made), sizeof *made.refused);
     for (uint32_t i = 0; i < FOLLOW_KINDS; i++) {
         made.power[i] = mem_new(powers(&made), sizeof *made.power[i]);
         made.settled[i] = mem_new(powers(&made), sizeof *made.settled[i]);
-        if (made.refused == NULL || made.power[i] == NULL ||
+        if (made.end == NULL || made.refused == NULL || made.power[i] == NULL ||
             made.settled[i] == NULL) {
             follow_close(&made);
             return ERR_NOMEM;
@@ -348,6 +362,29 @@ enum err follow_init(struct follow *follow, uint32_t dims, uint32_t chunks)
     return ERR_OK;
 }
 
+enum err follow_init(struct follow *follow, uint32_t dims, uint32_t chunks)
+{
+    const uint32_t width = width_of(dims);
+    const uint32_t blocks = blocks_of(dims);
+    const enum err err = make(follow, dims, blocks, FOLLOW_BITS, chunks);
+
+    for (uint32_t b = 0; err == ERR_OK && b < blocks; b++)
+        follow->end[b] = b + 1 < blocks ? (b + 1) * width : dims;
+    return err;
+}
+
+enum err follow_init_blocks(struct follow *follow, const uint32_t *end,
+                            uint32_t blocks, int bits, uint32_t chunks)
+{
+    enum err err;
+
+    CHECK(blocks > 0 && blocks <= FOLLOW_BLOCKS_MAX && bits <= FOLLOW_BITS);
+    err = make(follow, end[blocks - 1], blocks, bits, chunks);
+    if (err == ERR_OK)
+        memcpy(follow->end, end, blocks * sizeof *end);
+    return err;
+}
+
 void follow_close(struct follow *follow)
 {
     for (uint32_t i = 0; i < FOLLOW_KINDS; i++) {
@@ -355,5 +392,6 @@ void follow_close(struct follow *follow)
         mem_free(follow->settled[i]);
     }
     mem_free(follow->refused);
+    mem_free(follow->end);
     *follow = (struct follow){0};
 }

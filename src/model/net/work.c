@@ -385,7 +385,7 @@ void layer_add(const struct layer *l, const struct layer_call *call, bool bias,
         sink->refused = true;
         sink->broken |= !sums_finite(call->isa, values, count);
     } else if (!l->ops->whole) {
-        sink->size[tensor] += llrint(largest);
+        sink->size[tensor] += (int64_t)ceil(largest);
     } else if (largest > sink->largest[tensor]) {
         sink->largest[tensor] = largest;
     }
@@ -589,7 +589,7 @@ static void end_tensor(const struct neural_work *w, uint32_t t,
         size += sink->size[t];
         largest = fmax(largest, sink->largest[t]);
     }
-    sums->size[t] = size + llrint(largest);
+    sums->size[t] = size + (int64_t)ceil(largest);
 }
 
 static bool refused(const struct neural_work *w)

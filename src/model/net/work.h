@@ -48,8 +48,8 @@ struct neural_sums {
     const int16_t *exponent; /* Of each tensor. */
     int64_t *sum;            /* Of each parameter; added to. */
     /* Of each tensor: no parameter's share of this microbatch is larger, on
-     * the grid.  Of a dense layer it is the largest |share|; of a convolution
-     * the largest of each sample, added up. */
+     * the grid.  Of a dense layer it is the largest |share|, rounded up; of a
+     * convolution that of each sample, added up.  So 0 means that all are. */
     int64_t *size;
     double loss; /* In the order of the samples. */
 };

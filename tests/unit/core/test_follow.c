@@ -285,6 +285,51 @@ static void test_blocks(void **state)
     follow_close(&follow);
 }
 
+/* Tensors: a block each, and coordinates have the exponent of their own. */
+static void test_borders(void **state)
+{
+    static const uint32_t end[] = {2, 3, 7};
+    enum { BLOCKS = 3, ALL = 7 + BLOCKS + 1, BITS = 30 };
+    double sums[ALL] = {0};
+    int16_t exponent[ALL + 1];
+    struct follow follow;
+
+    (void)state;
+    assert_int_equal(follow_init_blocks(&follow, end, BLOCKS, BITS, 8), ERR_OK);
+    for (int round = 0; round < 2; round++) {
+        sums[7] = 1;
+        sums[8] = 0x1p-6;
+        sums[9] = 0x1p6;
+        sums[10] = 3;
+        assert_int_equal(take(&follow, sums),
+                         round == 0 ? SCALE_AGAIN : SCALE_STANDS);
+    }
+    exponents_of(&follow, exponent);
+    for (int j = 0; j < 2; j++)
+        assert_int_equal(exponent[j], BITS - 5);
+    assert_int_equal(exponent[2], BITS + 1);
+    for (int j = 3; j < 7; j++)
+        assert_int_equal(exponent[j], BITS - 11);
+    assert_memory_equal(exponent + 7,
+                        ((int16_t[]){BITS - 5, BITS + 1, BITS - 11, BITS - 6}),
+                        4 * sizeof *exponent);
+    follow_close(&follow);
+}
+
+static void test_measure_loss(void **state)
+{
+    int64_t units = 0;
+
+    (void)state;
+    assert_int_equal(follow_bits(51, 8), 51);
+    assert_int_equal(follow_bits(51, 4096), 50);
+    assert_true(follow_measure_loss(10, 8, 3, -1.01, &units));
+    assert_int_equal(units, 9);
+    assert_true(follow_measure_loss(10, 8, 0, 1023, &units));
+    assert_false(follow_measure_loss(10, 8, 0, 1023.5, &units));
+    assert_false(follow_measure_loss(10, 8, 0, (double)NAN, &units));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +342,8 @@ int main(void)
         cmocka_unit_test(test_losses_may_cancel),
         cmocka_unit_test(test_save_and_load),
         cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_borders),
+        cmocka_unit_test(test_measure_loss),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

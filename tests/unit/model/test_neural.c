@@ -240,6 +240,25 @@ static void sizes_bound_the_sums(void **state)
     made_free(m);
 }
 
+/* A size of 0 says that there is nothing, and no finer grid would help. */
+static void sizes_are_rounded_up(void **state)
+{
+    struct made *const m = make(cnn);
+    struct neural_work *const work = work_of(m, isa_best(), pool_serial());
+    double loss;
+
+    (void)state;
+    for (uint32_t t = 0; t < m->net.tensor_count; t++)
+        m->exponent[t] = -40;
+    assert_int_equal(gradient(m, work, 0, MICRO, 0, &loss), ERR_OK);
+    for (uint32_t t = 0; t < m->net.tensor_count; t++) {
+        assert_int_equal(m->sum[m->net.tensors[t].first], 0);
+        assert_true(m->size[t] >= 1 && m->size[t] <= MICRO);
+    }
+    neural_work_free(work);
+    made_free(m);
+}
+
 static void what_does_not_fit_is_refused(void **state)
 {
     struct made *const m = make(cnn);
@@ -384,6 +403,7 @@ int main(void)
         cmocka_unit_test(draws_follow_the_sample),
         cmocka_unit_test(scores_drop_nothing),
         cmocka_unit_test(sizes_bound_the_sums),
+        cmocka_unit_test(sizes_are_rounded_up),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(shapes_and_parameters_are_counted),
         cmocka_unit_test(texts_are_refused_in_words),
