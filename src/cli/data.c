@@ -122,6 +122,11 @@ static void info_json(const struct info *info)
     double high;
 
     label_range(data, &low, &high);
+    if (image_columns(&data->image) > 0)
+        (void)json_object_set_new(
+            object, "image",
+            json_pack("[i, i, i]", (int)data->image.height,
+                      (int)data->image.width, (int)data->image.channels));
     if (info->count != NULL)
         (void)json_object_set_new(object, "labels", labels_json(info));
     else
@@ -141,6 +146,9 @@ static void info_text(const struct info *info)
                  "density   %.4g\n",
                  data->rows, data->cols, storage_name(data->storage),
                  (double)count_bytes(data) / 0x1p20, info->density);
+    if (image_columns(&data->image) > 0)
+        (void)printf("image     %ux%ux%u\n", data->image.height,
+                     data->image.width, data->image.channels);
     if (data->rounded > 0)
         (void)printf("rounded   %llu values to fp32, by %.2g of their size at "
                      "most; --storage f64 keeps them\n",

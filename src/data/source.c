@@ -524,6 +524,32 @@ static enum err load_file(const struct source_options *options,
     return err;
 }
 
+/* What a row is as an image: as the user says, else as the file does, unless
+ * columns were added or left out. */
+static enum err shape_rows(const struct source_options *options,
+                           struct dataset *data, struct why *why)
+{
+    const uint32_t features = features_of(options, data);
+    struct image image = data->image;
+    enum err err = ERR_OK;
+
+    if (options->shape != NULL)
+        err = image_parse(options->shape, &image, why);
+    if (err == ERR_OK && image_columns(&image) == features)
+        data->image = image;
+    else if (err == ERR_OK && options->shape == NULL)
+        data->image = (struct image){0};
+    else if (err == ERR_OK)
+        err = why_set(why, ERR_MISMATCH,
+                      "%s: --shape %.32s has %llu numbers, and a row has %u "
+                      "columns",
+                      source_shown(options), options->shape,
+                      (unsigned long long)image_columns(&image), features);
+    if (err != ERR_OK)
+        dataset_close(data);
+    return err;
+}
+
 enum err source_encode(const struct source_options *options,
                        const struct frame *frame, const bool *without,
                        struct encoder *encoder, struct dataset *data,
@@ -537,7 +563,7 @@ enum err source_encode(const struct source_options *options,
     if (err == ERR_OK)
         encoder->wide = data->storage == STORAGE_F64;
     stage_close(&stage);
-    return err;
+    return err == ERR_OK ? shape_rows(options, data, why) : err;
 }
 
 /* Of a table its columns are kept as they are read, which no cache has. */
@@ -653,13 +679,23 @@ enum err source_load(const struct source_options *options,
 {
     const bool generated = options->memory == NULL && options->spec != NULL &&
                            gen_is_spec(options->spec);
+    enum err err;
 
     CHECK(options->spec != NULL || options->memory != NULL);
     if (generated && refuse_gen(options, why) != ERR_OK)
         return ERR_UNSUPPORTED;
-    if (generated)
-        return gen_load(options, train, test, has_test, why);
     if (has_test != NULL)
         *has_test = false;
-    return load_rows(options, train, why);
+    err = generated ? gen_load(options, train, test, has_test, why)
+                    : load_rows(options, train, why);
+    if (err == ERR_OK)
+        err = shape_rows(options, train, why);
+    if (has_test == NULL || !*has_test)
+        return err;
+    if (err == ERR_OK)
+        test->image = train->image;
+    else
+        dataset_close(test);
+    *has_test = err == ERR_OK;
+    return err;
 }

@@ -29,6 +29,7 @@ struct gen_kind {
     bool fixed_cols;
     uint32_t classes;
     uint32_t fits; /* Bits of enum value_fit. */
+    struct image image;
 };
 
 struct generator {
@@ -135,10 +136,17 @@ static void digits_row(const struct generator *gen, uint32_t row, double *x,
 }
 
 static const struct gen_kind kinds[] = {
-    {"gmm", gmm_row, sign_beta, 20000, 100, false, 2, VALUES_F32},
-    {"linear", linear_row, normal_beta, 20000, 100, false, 0, VALUES_F32},
-    {"digits", digits_row, NULL, 10000, DIGITS_COLS, true, 10,
-     VALUES_BF16 | VALUES_F32},
+    {"gmm", gmm_row, sign_beta, 20000, 100, false, 2, VALUES_F32, {0}},
+    {"linear", linear_row, normal_beta, 20000, 100, false, 0, VALUES_F32, {0}},
+    {"digits",
+     digits_row,
+     NULL,
+     10000,
+     DIGITS_COLS,
+     true,
+     10,
+     VALUES_BF16 | VALUES_F32,
+     {DIGITS_SIDE, DIGITS_SIDE, 1}},
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)
@@ -272,6 +280,7 @@ static enum err gen_fill(const struct generator *gen,
         .chunk_rows = options->chunk_rows != 0
                           ? options->chunk_rows
                           : dataset_default_chunk_rows(rows),
+        .image = gen->kind->image,
     };
     struct dataset made = {0};
     struct filling fill = {.gen = gen,

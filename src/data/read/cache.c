@@ -21,7 +21,7 @@
 #include "os/file/output.h"
 #include "os/run/pages.h"
 
-#define CACHE_VERSION   2u
+#define CACHE_VERSION   3u
 #define READING_VERSION 5u /* One more when the same text gives other rows. */
 #define COLUMNS_MAX     (UINT64_C(1) << 32)
 
@@ -182,6 +182,9 @@ void cache_header_encode(const struct cache_header *header,
     put_u32(&out, header->shape.chunk_rows);
     put_u64(&out, header->shape.entries);
     put_u8(&out, header->shape.weighted);
+    put_u32(&out, header->shape.image.height);
+    put_u32(&out, header->shape.image.width);
+    put_u32(&out, header->shape.image.channels);
     put_u8(&out, header->renumbered);
     put_u32(&out, header->classes);
     put_u64(&out, header->rounded);
@@ -207,6 +210,9 @@ static void read_fields(struct reader *in, struct cache_header *header)
     header->shape.chunk_rows = get_u32(in);
     header->shape.entries = get_u64(in);
     header->shape.weighted = get_u8(in) != 0;
+    header->shape.image.height = get_u32(in);
+    header->shape.image.width = get_u32(in);
+    header->shape.image.channels = get_u32(in);
     header->renumbered = get_u8(in) != 0;
     header->classes = get_u32(in);
     header->rounded = get_u64(in);
@@ -462,6 +468,7 @@ static enum err adopt(const struct file_map *map,
         .stride =
             (shape->cols + KERNEL_LANES - 1) / KERNEL_LANES * KERNEL_LANES,
         .chunk_rows = shape->chunk_rows,
+        .image = shape->image,
         .entries = shape->entries,
         .rounded = header->rounded,
         .rounding = header->rounding,

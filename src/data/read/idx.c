@@ -60,9 +60,7 @@ static enum err read_header(struct unpacker *in, struct table *table,
             return err;
         size = (uint64_t)bytes[0] << 24 | (uint64_t)bytes[1] << 16 |
                (uint64_t)bytes[2] << 8 | bytes[3];
-        if (i == 0)
-            table->rows = size;
-        else if (__builtin_mul_overflow(table->cols, size, &table->cols))
+        if (!table_dimension(table, i, size))
             return why_set(why, ERR_TOOBIG, "its dimensions are too large");
     }
     return ERR_OK;

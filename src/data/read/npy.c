@@ -116,11 +116,7 @@ static enum err read_shape(const char *header, struct table *table,
         uint64_t size = 0;
 
         good = read_size(&at, &size);
-        if (*dims == 0)
-            table->rows = size;
-        else if (__builtin_mul_overflow(table->cols, size, &table->cols))
-            good = false;
-        ++*dims;
+        good = good && table_dimension(table, (*dims)++, size);
     }
     if (!good || *dims == 0)
         return why_set(why, ERR_FORMAT,
@@ -308,6 +304,7 @@ enum err npy_frame(struct unpacker *in, const double *labels,
         return err;
     made.rows = (uint32_t)table.rows;
     made.cols = form->columns.features;
+    made.image = table.image;
     made.column = mem_new(made.cols, sizeof *made.column);
     made.label = mem_new(made.rows, sizeof *made.label);
     if (form->columns.weight < form->cols)

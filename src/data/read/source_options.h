@@ -36,6 +36,8 @@ struct source_options {
     uint32_t label_count; /* Of labels; 0 stands for 2. */
     /* Columns, labels and storage as in this training set; NULL: free. */
     const struct dataset *like;
+    const char *shape;       /* What a row is as an image; NULL: as the file
+                                says. */
     const char *storage;     /* Name of a form; NULL: the best. */
     const char *format;      /* libsvm, csv, tsv, idx, npy, npz; NULL: find
                                 out. */

@@ -77,6 +77,7 @@ enum err table_encode(const struct source_options *options,
     struct unknown_words unknown = {0};
     enum err err = ERR_OK;
 
+    stage->image = frame->image;
     if (encoder->kind != ENCODER_TABLE)
         err = encoder_fit(encoder, frame, &how, why);
     if (err == ERR_OK)

@@ -93,6 +93,7 @@ enum err dataset_init_shape(struct dataset *data,
         .rows = shape->rows,
         .cols = shape->cols,
         .chunk_rows = shape->chunk_rows,
+        .image = shape->image,
     };
     enum err err = check_shape(shape);
 
@@ -185,6 +186,7 @@ struct dataset_shape dataset_shape(const struct dataset *data)
         .chunk_rows = data->chunk_rows,
         .entries = data->entries,
         .weighted = data->weight != NULL,
+        .image = data->image,
     };
 }
 
@@ -284,6 +286,33 @@ void dataset_row_values(const struct dataset *data, uint32_t row, double *out)
         return;
     }
     storage_unpack(data->storage, dataset_row(data, row), data->cols, out);
+}
+
+/* As the user numbers columns; those that are left out have larger numbers. */
+static void sparse_floats(const struct dataset *data, uint32_t row,
+                          uint32_t cols, float *out)
+{
+    memset(out, 0, cols * sizeof *out);
+    for (uint64_t k = data->begin[row]; k < data->begin[row + 1]; k++) {
+        const uint32_t inside = data->column[k];
+        const uint32_t column =
+            data->original == NULL ? inside : data->original[inside];
+
+        if (column < cols)
+            out[column] = data->value == NULL ? 1 : data->value[k];
+    }
+}
+
+void dataset_floats(const struct dataset *data, const uint32_t *row,
+                    uint32_t count, uint32_t cols, float *out)
+{
+    CHECK(cols <= data->cols);
+    for (uint32_t i = 0; i < count; i++, out += cols) {
+        if (dataset_is_sparse(data))
+            sparse_floats(data, row[i], cols, out);
+        else
+            storage_floats(data->storage, dataset_row(data, row[i]), cols, out);
+    }
 }
 
 struct dense_rows dataset_chunk(const struct dataset *data, uint32_t chunk)

@@ -25,6 +25,7 @@
 #include "base/chunkset.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "data/rows/image.h"
 #include "data/rows/storage.h"
 #include "math/kernel/kernel.h"
 #include "math/kernel/sparse.h"
@@ -40,6 +41,7 @@ struct dataset {
     uint32_t cols;       /* Features, the intercept included if asked for. */
     uint32_t stride;     /* cols rounded up to KERNEL_LANES. */
     uint32_t chunk_rows; /* The last chunk may be shorter. */
+    struct image image;  /* What a row is, but for the intercept. */
     struct chunkset present;
     uint32_t *cut;      /* First row of each chunk, and one; NULL: alike. */
     void *x;            /* Dense: rows * stride values, see storage.h. */
@@ -71,6 +73,7 @@ struct dataset_shape {
     uint32_t rows, cols, chunk_rows;
     uint64_t entries; /* Sparse only. */
     bool weighted;
+    struct image image; /* Of no use to who only computes: not sent. */
 };
 
 /* Rows per chunk when the user does not say: 256, or more so that there are
@@ -113,6 +116,10 @@ uint32_t dataset_chunk_size(const struct dataset *data, uint32_t chunk);
 void *dataset_row(const struct dataset *data, uint32_t row);
 /* Its values, cols of them, whatever the storage. */
 void dataset_row_values(const struct dataset *data, uint32_t row, double *out);
+/* The first `cols` of the user's columns of some rows, of present chunks, one
+ * row after the other: without the intercept, which is the last. */
+void dataset_floats(const struct dataset *data, const uint32_t *row,
+                    uint32_t count, uint32_t cols, float *out);
 
 /* A chunk as bytes for shipping, and back.  decode: ERR_FORMAT if size or
  * values (NaN, Inf, columns) do not fit; the data set is then as before. */

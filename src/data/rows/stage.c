@@ -561,7 +561,8 @@ static enum err build_data(struct build *build, struct pool *pool,
 {
     const struct stage_options *options = build->options;
     const uint64_t cols = final_cols(&build->census, options);
-    struct dataset_shape shape = {.cols = (uint32_t)cols};
+    struct dataset_shape shape = {.cols = (uint32_t)cols,
+                                  .image = build->stage->image};
     enum err err = check_counts(build, cols, why);
 
     build->census.cols = cols;

@@ -37,7 +37,8 @@ struct block {
 struct stage {
     struct block *block;
     size_t count, capacity;
-    bool wide; /* Readers keep values as fp64: for storage f64. */
+    bool wide;          /* Readers keep values as fp64: for storage f64. */
+    struct image image; /* If the reader knows. */
 };
 
 /* How to make a data set of the rows. */

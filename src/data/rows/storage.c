@@ -203,6 +203,36 @@ void storage_unpack(enum storage storage, const void *row, uint32_t cols,
     CHECK(!storage_is_sparse(storage));
 }
 
+void storage_floats(enum storage storage, const void *row, uint32_t cols,
+                    float *out)
+{
+    switch (storage) {
+    case STORAGE_F32:
+        memcpy(out, row, cols * sizeof *out);
+        return;
+    case STORAGE_BF16:
+        for (uint32_t j = 0; j < cols; j++)
+            out[j] = from_bf16(((const uint16_t *)row)[j]);
+        return;
+    case STORAGE_I8:
+        for (uint32_t j = 0; j < cols; j++)
+            out[j] = (float)((const int8_t *)row)[j];
+        return;
+    case STORAGE_BIT:
+        for (uint32_t j = 0; j < cols; j++)
+            out[j] = (float)(((const uint8_t *)row)[j / 8] >> j % 8 & 1);
+        return;
+    case STORAGE_F64:
+        for (uint32_t j = 0; j < cols; j++)
+            out[j] = (float)((const double *)row)[j];
+        return;
+    case STORAGE_INDEX:
+    case STORAGE_CSR:
+        break;
+    }
+    CHECK(!storage_is_sparse(storage));
+}
+
 void storage_put(enum storage storage, void *row, uint32_t column, double value)
 {
     switch (storage) {

@@ -94,6 +94,10 @@ void storage_pack(enum storage storage, const double *in, uint32_t cols,
 void storage_unpack(enum storage storage, const void *row, uint32_t cols,
                     double *out);
 
+/* The same as floats; f64 is rounded. */
+void storage_floats(enum storage storage, const void *row, uint32_t cols,
+                    float *out);
+
 /* One value of a dense row, the same way; `row` points at its first byte. */
 void storage_put(enum storage storage, void *row, uint32_t column,
                  double value);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "data/rows/image.h"
 #include "data/table/csv.h"
 #include "data/text/text_source.h"
 
@@ -39,6 +40,7 @@ struct frame {
     /* Labels that are words: label[i] is the number of one of them. */
     struct frame_column classes;
     struct csv csv;
+    struct image image; /* What a row is, if the file says. */
 };
 
 /* What fields of the columns of a table are, for who must decide before it is

@@ -99,6 +99,26 @@ static enum err say_more(struct why *why)
                    "than there are");
 }
 
+/* Rows of two dimensions are images, of three with channels. */
+bool table_dimension(struct table *table, uint32_t i, uint64_t size)
+{
+    const uint32_t side = size <= DATA_COLS_MAX ? (uint32_t)size : 0;
+    uint32_t *const place[] = {NULL, &table->image.height, &table->image.width,
+                               &table->image.channels};
+
+    if (i == 0) {
+        table->rows = size;
+        return true;
+    }
+    if (i == 2)
+        table->image.channels = 1;
+    if (i < 4)
+        *place[i] = side;
+    else
+        table->image = (struct image){0};
+    return !__builtin_mul_overflow(table->cols, size, &table->cols);
+}
+
 enum err table_header(struct unpacker *in, void *out, size_t size,
                       struct why *why)
 {
@@ -488,6 +508,7 @@ enum err table_stage(struct unpacker *in, const struct table *table,
     size_t rest = 0;
     enum err err = check_shape(table, why);
 
+    stage->image = table->image;
     for (uint32_t i = 0; i < BYTE_VALUES; i++)
         filing.byte[i] = (double)i / table->divisor;
     if (err == ERR_OK && table->by_columns)

@@ -19,10 +19,16 @@ struct table {
     enum cell cell;
     bool big_endian;
     uint64_t rows, cols;
-    double divisor;  /* Features are divided by it. */
-    bool by_columns; /* One column after the other: numpy's Fortran order. */
-    bool gaps;       /* table_values takes NaN: a missing value. */
+    struct image image; /* Of three or four dimensions. */
+    double divisor;     /* Features are divided by it. */
+    bool by_columns;    /* One column after the other: numpy's Fortran order. */
+    bool gaps;          /* table_values takes NaN: a missing value. */
 };
+
+/* Of the header, one dimension after the other, i from 0; cols is 1 before.
+ * The first counts rows, the product of the others is cols: false if that is
+ * too large. */
+bool table_dimension(struct table *table, uint32_t i, uint64_t size);
 
 /* The rows after the header, by all threads, or by one if they lie by columns.
  * `columns` says which column is what; features ascend; NULL: all are.  With

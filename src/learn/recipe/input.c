@@ -20,6 +20,7 @@ struct source_options input_options(const struct recipe *recipe)
     const char *missing = recipe_text(recipe, OPT_MISSING);
     struct source_options source = {
         .seed = recipe_count(recipe, OPT_SEED),
+        .shape = recipe_text(recipe, OPT_SHAPE),
         .storage = recipe_text(recipe, OPT_STORAGE),
         .format = recipe_text(recipe, OPT_INPUT),
         .label = recipe_text(recipe, OPT_LABEL),

@@ -28,6 +28,7 @@ enum recipe_option {
     OPT_HEADER,
     OPT_SEPARATOR,
     OPT_ZERO_BASED,
+    OPT_SHAPE,
     OPT_STORAGE,
     OPT_CACHE,
     OPT_DATA_SHARED,

@@ -113,6 +113,14 @@ static const struct option table[RECIPE_OPTIONS] = {
                         .help = "libsvm: indices start at 0, as scikit-learn "
                                 "writes them; found out if there is a 0",
                         .traits = TRAIT(READING)},
+    [OPT_SHAPE] = {.name = "shape",
+                   .kind = VALUE_TEXT,
+                   .value = "HxWxC",
+                   .shown = "as the file says",
+                   .help = "rows are images, HEIGHTxWIDTHxCHANNELS, pixel "
+                           "after pixel; IDX and npy of three or four "
+                           "dimensions say so themselves",
+                   .traits = TRAIT(READING)},
     [OPT_STORAGE] = {.name = "storage",
                      .kind = VALUE_CHOICE,
                      .value = "FORM",

@@ -48,6 +48,7 @@ static const struct choice choices[RECIPE_OPTIONS] = {
     [OPT_HEADER] = {ROWS_OF},
     [OPT_SEPARATOR] = {ROWS_OF},
     [OPT_ZERO_BASED] = {ROWS_OF},
+    [OPT_SHAPE] = {ROWS_OF},
     [OPT_STORAGE] = {ROWS_OF},
     [OPT_CACHE] = {OUTSIDE},
     [OPT_DATA_SHARED] = {OUTSIDE},

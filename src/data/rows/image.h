@@ -1,0 +1,32 @@
+/*
+ * image.h - what a row is if it is an image: height x width x channels, the
+ * channels of a pixel side by side.
+ */
+#ifndef DATA_IMAGE_H
+#define DATA_IMAGE_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct dataset;
+
+/* Zeroed: rows are not known to be images. */
+struct image {
+    uint32_t height, width, channels;
+};
+
+/* Columns that it takes; 0 if it is not known. */
+uint64_t image_columns(const struct image *image);
+
+/* "28x28x1", or "28x28" for one channel.  ERR_RANGE: no such numbers. */
+MUST_CHECK enum err image_parse(const char *text, struct image *image,
+                                struct why *why);
+
+/* What values are to be divided by to lie between 0 and 1: 255 where they are
+ * whole numbers from 0 to 255 and not all 0 or 1, as pixels are; else 1, and
+ * where rows are no images.  Asks the values and not the storage, which must
+ * not change what is learnt. */
+double image_divisor(const struct dataset *data);
+
+#endif /* DATA_IMAGE_H */

@@ -1,0 +1,39 @@
+# What is an image: as IDX and npy say, in the cache too, or as --shape does.
+info() { "$MUSTER" data info "$@" 2>&1 | grep -v -e digest -e density -e labels; }
+python3 - <<'END'
+import struct
+def idx(name, sizes, values):
+    with open(name, "wb") as out:
+        out.write(struct.pack(">BBBB", 0, 0, 8, len(sizes)))
+        out.write(struct.pack(">%dI" % len(sizes), *sizes) + bytes(values))
+def npy(name, sizes, values):
+    head = "{'descr': '|u1', 'fortran_order': False, 'shape': %s, }" % (sizes,)
+    head = head.ljust(117) + "\n"
+    with open(name, "wb") as out:
+        out.write(b"\x93NUMPY\1\0\x76\0" + head.encode() + bytes(values))
+pixels = [i * i % 256 for i in range(72)]
+idx("images", (6, 4, 3), pixels)
+idx("labels", (6,), [0, 1, 2] * 2)
+npy("grey.npy", (6, 3, 4), pixels)
+npy("colour.npy", (6, 2, 2, 3), pixels)
+npy("flat.npy", (6, 12), pixels)
+npy("films.npy", (6, 1, 2, 3, 2), pixels)
+END
+info images --labels labels
+info images --labels labels --cache cache
+info images --labels labels --cache cache
+info grey.npy --labels labels
+info colour.npy --labels labels
+info colour.npy --labels labels --scale minmax
+info flat.npy --labels labels
+info films.npy --labels labels
+echo "--- as the user says"
+info flat.npy --labels labels --shape 2x3x2
+info images --labels labels --shape 6x2
+info images --labels labels --shape 6x2 --cache cache
+info gen:digits:20 --shape 14x56
+info gen:digits:20 --shape 28x28x2
+info grey.npy --labels labels --shape 5x3
+info grey.npy --shape 3x4
+info images --labels labels --shape square
+"$MUSTER" data info images --labels labels --format json | tr -d "\n " | grep -o "\"image\":[^]]*]"
