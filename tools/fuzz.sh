@@ -14,7 +14,7 @@ flags="-g -O1 -std=c17 -D_POSIX_C_SOURCE=200809L -Isrc -Iinclude -Itests/fuzz
        -ffp-contract=off -march=native -Wno-pass-failed
        -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 "
-libs="$(pkg-config --libs libuv openssl libcurl zlib libzstd)
+libs="$(pkg-config --libs libuv openssl libcurl zlib libzstd jansson)
       -lm"
 ccache=$(command -v ccache || true)
 

@@ -78,6 +78,11 @@ struct digest hash_f64(const double *values, size_t count)
     return hash_bytes(values, count * sizeof *values);
 }
 
+struct digest hash_f32(const float *values, size_t count)
+{
+    return hash_bytes(values, count * sizeof *values);
+}
+
 struct digest hash_vectors(const double *values, size_t vectors, size_t stride,
                            size_t count)
 {

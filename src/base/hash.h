@@ -35,6 +35,7 @@ struct digest hasher_end(struct hasher *hasher);
 
 struct digest hash_bytes(const void *data, size_t size);
 struct digest hash_f64(const double *values, size_t count);
+struct digest hash_f32(const float *values, size_t count);
 /* Of `vectors` vectors that lie `stride` apart, the first `count` of each. */
 struct digest hash_vectors(const double *values, size_t vectors, size_t stride,
                            size_t count);

@@ -22,12 +22,12 @@
 #include "data/span.h"
 #include "learn/classes.h"
 #include "learn/save.h"
+#include "model/files/safetensors.h"
 #include "os/file/output.h"
 
-#define LARGEST      5u /* Weights shown. */
-#define NAME_SIZE    1024u
-#define NPY_ALIGN    64u
-#define TENSOR_ALIGN 8u
+#define LARGEST   5u /* Weights shown. */
+#define NAME_SIZE 1024u
+#define NPY_ALIGN 64u
 
 static size_t numbers(const struct model_file *model)
 {
@@ -272,12 +272,6 @@ static void put_npy(struct page *page, const struct model_file *model)
     page_close(&head);
 }
 
-static int page_take(const char *bytes, size_t size, void *page)
-{
-    page_add(page, bytes, size);
-    return 0;
-}
-
 /* Their numbers, with blanks between them; NULL: there are none. */
 static char *labels_text(const struct model_file *model, struct page *page)
 {
@@ -287,33 +281,28 @@ static char *labels_text(const struct model_file *model, struct page *page)
     return model->classes > 0 && !page->failed ? page->data : NULL;
 }
 
-/* u64 length, JSON padded to 8 bytes, data. */
 static void put_safetensors(struct page *page, const struct model_file *model)
 {
-    struct page head = {0}, labels = {0};
-    uint8_t length[8];
-    struct writer out = writer_on(length, sizeof length);
-    const json_int_t bytes =
-        (json_int_t)numbers(model) * (json_int_t)sizeof(double);
-    json_t *const said = json_pack(
-        "{s:{s:s, s:s, s:s*}, s:{s:s, s:[II], s:[iI]}}", "__metadata__", "kind",
-        model_ops(model->kind)->name, "intercept",
-        model->intercept ? "yes" : "no", "labels", labels_text(model, &labels),
-        "weight", "dtype", "F64", "shape", (json_int_t)model->outputs,
-        (json_int_t)model_file_weights(model), "data_offsets", 0, bytes);
+    struct page labels = {0};
+    const struct tensor_note notes[] = {
+        {"kind", model_ops(model->kind)->name},
+        {"intercept", model->intercept ? "yes" : "no"},
+        {"labels", labels_text(model, &labels)},
+    };
+    const struct tensor weight = {
+        "weight", TENSOR_F64, 2, {model->outputs, model_file_weights(model)},
+        model->w,
+    };
+    char *bytes = NULL;
+    size_t size = 0;
 
-    page->failed =
-        page->failed || said == NULL || labels.failed ||
-        json_dump_callback(said, page_take, &head, JSON_COMPACT) != 0;
-    pad(&head, 0, TENSOR_ALIGN);
-    put_u64(&out, head.size);
-    page_add(page, length, sizeof length);
-    page_add(page, head.data, head.size);
-    put_doubles(page, model->w, numbers(model));
-    page->failed = page->failed || head.failed;
-    json_decref(said);
+    if (labels.failed || safetensors_write(notes, model->classes > 0 ? 3 : 2,
+                                           &weight, 1, &bytes, &size) != ERR_OK)
+        page->failed = true;
+    else
+        page_add(page, bytes, size);
+    mem_free(bytes);
     page_close(&labels);
-    page_close(&head);
 }
 
 /* In quotes if need be. */

@@ -74,7 +74,18 @@ struct layer_ops {
     size_t (*shared)(const struct layer *layer, uint32_t samples); /* Floats. */
     void (*begin)(const struct layer *layer, const struct layer_call *call);
     uint32_t (*items)(const struct layer *layer, bool forward);
+    /* Of layers with weights: dimensions as torch has them, and where number i
+     * of that order lies among ours (neural_model.h). */
+    uint32_t (*torch_shape)(const struct layer *layer, uint32_t *shape);
+    size_t (*torch_place)(const struct layer *layer, size_t i);
 };
+
+/* Operations of one sample forward, as neural_flops counts them: those of
+ * products alone. */
+static inline uint64_t layer_flops(const struct layer *layer)
+{
+    return 2 * (uint64_t)neural_floats(&layer->to) * layer->inputs;
+}
 
 /* By its name; NULL: none.  *rest is what follows it. */
 const struct layer_ops *layer_find(const char *text, const char **rest);

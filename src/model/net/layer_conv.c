@@ -99,6 +99,24 @@ static void backward(const struct layer *l, const struct layer_call *call)
         layer_add(l, call, true, 0, l->biases, db);
 }
 
+/* w[out][in][dy][dx] */
+static uint32_t torch_shape(const struct layer *l, uint32_t *dims)
+{
+    dims[0] = l->out;
+    dims[1] = l->in.channels;
+    dims[2] = l->tall;
+    dims[3] = l->wide;
+    return 4;
+}
+
+static size_t torch_place(const struct layer *l, size_t i)
+{
+    const size_t taps = (size_t)l->tall * l->wide;
+    const size_t o = i / l->inputs, at = i % l->inputs;
+
+    return o * l->inputs + at % taps * l->in.channels + at / taps;
+}
+
 const struct layer_ops layer_conv = {
     .name = "conv",
     .forms = "conv3x3x32, conv3x3x32/2 (stride 2), conv3x3x32+1 (a zero on "
@@ -110,4 +128,6 @@ const struct layer_ops layer_conv = {
     .scratch = scratch,
     .packed = packed,
     .pack = pack,
+    .torch_shape = torch_shape,
+    .torch_place = torch_place,
 };

@@ -158,6 +158,23 @@ static void backward(const struct layer *l, const struct layer_call *call)
     }
 }
 
+/* w[out][in], of an image by channels first. */
+static uint32_t torch_shape(const struct layer *l, uint32_t *dims)
+{
+    dims[0] = l->out;
+    dims[1] = l->inputs;
+    return 2;
+}
+
+static size_t torch_place(const struct layer *l, size_t i)
+{
+    const size_t pixels = (size_t)l->in.height * l->in.width;
+    const size_t o = i / l->inputs, at = i % l->inputs;
+    const size_t input = at % pixels * l->in.channels + at / pixels;
+
+    return input * l->out + o;
+}
+
 const struct layer_ops layer_dense = {
     .name = "dense",
     .forms = "dense128",
@@ -170,4 +187,6 @@ const struct layer_ops layer_dense = {
     .shared = shared,
     .begin = begin,
     .items = items,
+    .torch_shape = torch_shape,
+    .torch_place = torch_place,
 };

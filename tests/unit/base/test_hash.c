@@ -55,6 +55,10 @@ static void test_numbers_are_canonical(void **state)
     static const uint8_t one[] = {0, 0, 0, 0, 0, 0, 0xf0, 0x3f};
     static const uint8_t minus_two[] = {0xfe, 0xff, 0xff, 0xff,
                                         0xff, 0xff, 0xff, 0xff};
+    static const uint8_t short_one[] = {0, 0, 0x80, 0x3f};
+    const struct digest short_bytes = hash_bytes(short_one, sizeof short_one);
+    const float f = 1;
+    const struct digest short_value = hash_f32(&f, 1);
     const double x = 1;
     const int64_t n = -2;
     const struct digest by_bytes = hash_bytes(one, sizeof one);
@@ -65,6 +69,7 @@ static void test_numbers_are_canonical(void **state)
 
     (void)state;
     assert_true(digest_equal(&by_bytes, &by_value));
+    assert_true(digest_equal(&short_bytes, &short_value));
     hasher_init(&hasher);
     hasher_add_i64(&hasher, &n, 1);
     integer = hasher_end(&hasher);
