@@ -242,6 +242,13 @@ static enum err allocate(struct optim *opt)
     return ERR_OK;
 }
 
+static void begin_at(struct optim *opt, const double *w)
+{
+    memcpy(opt->b, w, opt->dims * sizeof *w);
+    if (opt->options.kind == OPTIM_AGD)
+        memcpy(opt->u, w, opt->dims * sizeof *w);
+}
+
 enum err optim_init(struct optim *opt, const struct optim_options *options,
                     uint32_t dims)
 {
@@ -258,6 +265,8 @@ enum err optim_init(struct optim *opt, const struct optim_options *options,
         optim_close(&made);
         return ERR_NOMEM;
     }
+    if (options->start != NULL)
+        begin_at(&made, options->start);
     *opt = made;
     return ERR_OK;
 }

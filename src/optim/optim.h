@@ -21,7 +21,7 @@
  *     gd        b <- (1 - 2 a eta) b - (eta/N) g(b)
  *     agd       th = 2/(i+2);  v = (1-th) b + th u;
  *               b+ = v - (eta/N) g(b) - 2 a eta b;  u = b + (b+ - b)/th;
- *               u_0 = 0
+ *               u_0 = b_0
  *     momentum  u <- mu u + G;  b <- b - eta u       (Polyak's heavy ball)
  *     nesterov  the same, but b <- b - eta (G + mu u)
  *     adam      u <- c1 u + (1-c1) G;  v <- c2 v + (1-c2) G^2;
@@ -144,6 +144,7 @@ struct optim_options {
                              gradient are then those of the same point. */
     uint64_t seed;        /* sgd: of its shuffles. */
     struct local local;   /* average. */
+    const double *start;  /* Weights to begin with, borrowed; NULL: all 0. */
 };
 
 /* Whether and why it has ended. */
@@ -251,7 +252,7 @@ const char *optim_name(enum optim_kind kind);
  * the caller's.  rate: 1, adam and adamw 1e-3, lbfgs 0; decay 1. */
 struct optim_options optim_defaults(enum optim_kind kind);
 
-/* From weights of zero.  ERR_SHAPE if an option is out of range. */
+/* ERR_SHAPE if an option is out of range. */
 MUST_CHECK enum err optim_init(struct optim *opt,
                                const struct optim_options *options,
                                uint32_t dims);

@@ -76,13 +76,16 @@ static void reference_step(enum optim_kind kind, int i, long double *b,
     }
 }
 
-static void assert_follows_reference(enum optim_kind kind)
+static void assert_follows_reference(enum optim_kind kind, const double *start)
 {
-    const struct optim_options options = options_of(kind);
+    struct optim_options options = options_of(kind);
     long double b[DIMS] = {0};
     long double u[DIMS] = {0};
     struct optim opt;
 
+    options.start = start;
+    for (int j = 0; start != NULL && j < DIMS; j++)
+        b[j] = u[j] = start[j];
     assert_int_equal(optim_init(&opt, &options, DIMS), ERR_OK);
     for (int i = 0; i < STEPS; i++) {
         double g[DIMS];
@@ -101,9 +104,13 @@ static void assert_follows_reference(enum optim_kind kind)
 
 static void test_follows_reference(void **state)
 {
+    static const double start[DIMS] = {-3, 0.5, 2, 1e-3, 4};
+
     (void)state;
-    assert_follows_reference(OPTIM_GD);
-    assert_follows_reference(OPTIM_AGD);
+    assert_follows_reference(OPTIM_GD, NULL);
+    assert_follows_reference(OPTIM_AGD, NULL);
+    assert_follows_reference(OPTIM_GD, start);
+    assert_follows_reference(OPTIM_AGD, start);
 }
 
 static void assert_resumes(enum optim_kind kind, uint32_t middle)
