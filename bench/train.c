@@ -84,7 +84,7 @@ int main(int argc, char **argv)
     enum optim_kind kind = OPTIM_NEWTON;
     enum model_kind model = MODEL_LOGISTIC;
     struct counts counts = {0};
-    struct problem problem;
+    struct objective_options what;
     const struct alone_hooks hooks = {
         .hooks = {.watch = count, .context = &counts}};
     enum err err = ERR_SHAPE;
@@ -109,14 +109,14 @@ int main(int argc, char **argv)
     options.l2 = 1 / (2 * strtod(argv[5], NULL) * data.rows);
     options.gap = strtod(argv[7], NULL);
     options.optimum = strtod(argv[8], NULL);
-    problem = problem_of(&data, model, isa_best());
+    what = (struct objective_options){
+        .data = &data, .model = model, .isa = isa_best(), .optim = &options};
     for (long i = strtol(argv[6], NULL, 10); i > 0; i--) {
         const struct seconds begin = seconds_now();
         struct seconds end;
 
         mem_free(result.weights);
-        err = alone_train(&problem, pool_serial(), &options, &hooks, &result,
-                          &why);
+        err = alone_train(&what, pool_serial(), &hooks, &result, &why);
         if (err != ERR_OK) {
             fprintf(stderr, "train: %s\n", why.text);
             return 1;

@@ -37,7 +37,7 @@ SUMMERS = ("math/", "model/", "optim/", "eval/", "sim/oracle.c",
 # What others may know of src/eval: the table, what asks it, and what an
 # evaluator is made from: its brief, a user's function.
 EVAL_FACE = {"eval/evaluator.h", "eval/registry.h", "eval/briefs.h",
-             "eval/user.h"}
+             "eval/user.h", "eval/objective.h"}
 
 # Sentences that refuse a choice because of another one.
 REFUSAL = re.compile(r"\b(?:do(?:es)? not go|goes(?: only)?) with\b")

@@ -46,6 +46,7 @@ static enum err train_alone(const struct wish *wish,
                             struct muster_model *model, struct why *why)
 {
     const struct user_function user = wish_user(wish);
+    const struct objective_options what = {.user = &user, .optim = optim};
     struct watching watching = {.recipe = wish->recipe};
     const struct alone_hooks hooks = {.hooks = {.watch = wants_more,
                                                 .context = &watching,
@@ -58,7 +59,7 @@ static enum err train_alone(const struct wish *wish,
         err = threads_new(wish->threads, &pool);
     if (err != ERR_OK)
         return err;
-    err = alone_train_user(&user, pool, optim, &hooks, &result, why);
+    err = alone_train(&what, pool, &hooks, &result, why);
     if (pool != pool_serial())
         threads_free(pool);
     if (err == ERR_OK)

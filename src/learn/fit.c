@@ -171,8 +171,10 @@ enum err fit_alone(struct fit *fit, struct train_result *result,
                           .step_at = began,
                           .saved_at = began,
                           .until = limit > 0 ? began + limit : 0};
-    const struct problem problem =
-        problem_of(&setup->data, setup->model, setup->isa);
+    const struct objective_options what = {.data = &setup->data,
+                                           .model = setup->model,
+                                           .isa = setup->isa,
+                                           .optim = &setup->optim};
     struct alone_hooks hooks = {
         .hooks = {.watch = see, .context = &alone, .cancel = fit->stop}};
     struct alone_result single = {0};
@@ -185,7 +187,7 @@ enum err fit_alone(struct fit *fit, struct train_result *result,
         return err;
     err = resume(fit, &hooks, why);
     if (err == ERR_OK)
-        err = alone_train(&problem, pool, &setup->optim, &hooks, &single, why);
+        err = alone_train(&what, pool, &hooks, &single, why);
     threads_free(pool);
     if (err == ERR_OK)
         fill(&alone, &single, clock_now_us() - began, result);

@@ -200,21 +200,22 @@ static enum err teach(const struct lesson *lesson, struct fold *fold)
     struct dataset part = *lesson->data; /* A view: nothing of it is closed. */
     const struct alone_hooks hooks = {.hooks.cancel = lesson->stop};
     struct alone_result result = {0};
-    struct problem problem;
     struct numbers numbers;
+    const struct objective_options what = {.data = &part,
+                                           .model = lesson->trial->model,
+                                           .isa = setup->isa,
+                                           .optim = &numbers.optim};
     enum err err;
 
     if (stopped(lesson->stop))
         return ERR_CANCELLED;
     mask_rows(lesson);
     part.weight = lesson->taught;
-    problem = problem_of(&part, lesson->trial->model, setup->isa);
     err =
         numbers_choose(&lesson->trial->recipe, lesson->trial->model, setup->isa,
                        &part, pool_serial(), &numbers, &fold->why);
     if (err == ERR_OK)
-        err = alone_train(&problem, pool_serial(), &numbers.optim, &hooks,
-                          &result, &fold->why);
+        err = alone_train(&what, pool_serial(), &hooks, &result, &fold->why);
     if (err == ERR_OK && result.stopped)
         err = ERR_CANCELLED;
     if (err == ERR_OK) {

@@ -13,7 +13,7 @@
 
 #include "base/hash.h"
 #include "base/pool.h"
-#include "eval/user.h"
+#include "eval/objective.h"
 #include "model/linear/problem.h"
 #include "node/fixed/lockstep.h"
 
@@ -33,22 +33,14 @@ struct alone_hooks {
     size_t state_size;
 };
 
-/* `hooks` may be NULL.  ERR_RANGE: diverged.  ERR_FORMAT: not a state of this
- * optimiser.  ERR_CANCELLED: sgd (sequential.h), which has no state between its
- * passes, was. */
-MUST_CHECK enum err alone_train(const struct problem *problem,
+/* A linear model, or a function of the user's, whose weights alone are in the
+ * result and whose word to stop is one of the hooks'.  `hooks` may be NULL.
+ * ERR_RANGE: diverged.  ERR_FORMAT: not a state of this optimiser.
+ * ERR_CANCELLED: sgd (sequential.h), which has no state between its passes,
+ * was. */
+MUST_CHECK enum err alone_train(const struct objective_options *what,
                                 struct pool *pool,
-                                const struct optim_options *options,
                                 const struct alone_hooks *hooks,
                                 struct alone_result *result, struct why *why);
-
-/* A function of the user's; its weights alone are in the result.  Its word to
- * stop is one of the hooks'. */
-MUST_CHECK enum err alone_train_user(const struct user_function *user,
-                                     struct pool *pool,
-                                     const struct optim_options *options,
-                                     const struct alone_hooks *hooks,
-                                     struct alone_result *result,
-                                     struct why *why);
 
 #endif /* NODE_FIXED_ALONE_H */

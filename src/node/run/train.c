@@ -14,10 +14,7 @@
 #include "core/run/store.h"
 #include "data/read/cache.h"
 #include "data/read/shared.h"
-#include "eval/briefs.h"
-#include "math/exact/follow.h"
-#include "model/linear/bounds.h"
-#include "model/linear/proved.h"
+#include "eval/objective.h"
 #include "node/arithmetic.h"
 #include "node/host/format.h"
 #include "node/host/posting.h"
@@ -67,10 +64,7 @@ struct train {
     int *relay_doors;
     struct net_address *ways; /* See crew_relays. */
     uint32_t relay_count;
-    uint8_t brief[BRIEF_MAX]; /* Of the job. */
-    struct bounds bounds;
-    struct proved proved; /* The scale: of data, ... */
-    struct follow follow; /* ... or of a user's function. */
+    struct objective objective;
     struct coordinator_options core;
     struct digest *chunk_digests; /* NULL: not keyed. */
     char place[PLACE_SIZE];       /* Of shared data; empty: shipped. */
@@ -417,37 +411,36 @@ static double slopes(void *context, uint32_t soft, double *scores)
     return problem_slopes(&problem, soft, scores);
 }
 
-/* Bounds are taken once, before the forks; every life shares them.  Of a
- * user's function there are none, of private data they are known. */
+/* What rows say is asked once, before the forks; every life shares it.  Of a
+ * user's function there are none, of private data it is known. */
 static enum err measure(struct train *train, struct why *why)
 {
-    const struct user_function *user = train->options->user;
-    const struct parts *parts = train->options->parts;
-    struct problem problem;
-    struct pool *pool;
-    enum err err;
-
-    if (user != NULL)
-        return follow_init(&train->follow, user->dims, user->chunks);
-    problem = problem_in(train->options);
-    proved_init(&train->proved, parts != NULL ? &parts->bounds : &train->bounds,
-                &problem);
-    if (parts != NULL)
-        return ERR_OK;
-    err = bounds_init(&train->bounds, problem.data->stride);
+    const struct train_options *options = train->options;
+    const bool elsewhere = options->user != NULL || options->parts != NULL;
+    const struct objective_options what = {
+        .data = options->data,
+        .model = options->model,
+        .user = options->user,
+        .isa = options->isa,
+        .optim = &options->optim,
+        .bounds = options->parts != NULL ? &options->parts->bounds : NULL,
+        .products = code_spec_products(&options->code),
+    };
+    struct pool *pool = pool_serial();
+    enum err err = elsewhere ? ERR_OK : threads_new(threads_available(), &pool);
 
     if (err == ERR_OK)
-        err = threads_new(threads_available(), &pool);
-    if (err != ERR_OK)
-        return why_set(why, err,
-                       "not enough memory or threads to look at the data "
-                       "(ulimit -v, ulimit -u)");
-    err = bounds_measure_all(&train->bounds, &problem, pool, why);
-    if (err == ERR_OK)
+        err = objective_open(&train->objective, &what, pool, why);
+    if (err == ERR_NOMEM)
+        (void)why_set(why, err,
+                      "not enough memory or threads to look at the data "
+                      "(ulimit -v, ulimit -u)");
+    if (err == ERR_OK && !elsewhere)
         err = key_chunks(train, pool);
-    if (err == ERR_OK)
+    if (err == ERR_OK && !elsewhere)
         err = open_shared(train, pool, why);
-    threads_free(pool);
+    if (pool != pool_serial())
+        threads_free(pool);
     return err;
 }
 
@@ -462,43 +455,34 @@ static struct job describe_user_job(struct train *train,
         .id = options->job != 0 ? options->job : random_u64(),
         .rows = user->chunks,
         .chunk_rows = 1,
-        .dims = follow_dims(user->dims),
+        .dims = train->objective.dims,
         .chunks = user->chunks,
-        .brief = brief_user(train->brief, user),
+        .brief = train->objective.brief,
         .data = *data,
         .beat_us = BEAT_US,
         .dead_us = DEAD_US,
     };
 }
 
-static uint32_t outputs_in(const struct train_options *options)
-{
-    const struct problem problem = problem_in(options);
-
-    return problem_outputs(&problem);
-}
-
 static struct job describe_job(struct train *train)
 {
     const struct train_options *options = train->options;
     const struct dataset *data = options->data;
-    const struct problem problem = problem_in(options);
-    const bool products = code_spec_products(&options->code);
 
     return (struct job){
         .id = options->job != 0 ? options->job : random_u64(),
         .rows = data->rows,
         .chunk_rows = data->chunk_rows,
-        .dims = problem_dims(&problem),
-        .chunks = optim_chunks(&options->optim, dataset_chunks(data)),
+        .dims = train->objective.dims,
+        .chunks = train->objective.chunks,
         .shard_max = dataset_chunk_bytes_max(data),
         .data = dataset_digest(data),
         .beat_us = BEAT_US,
         .dead_us = DEAD_US,
         .pulse_us = PULSE_US,
         .stints = options->stints,
-        .coded_cols = products ? data->cols : 0,
-        .brief = brief_rows(train->brief, &problem, products, &options->optim),
+        .coded_cols = code_spec_products(&options->code) ? data->cols : 0,
+        .brief = train->objective.brief,
     };
 }
 
@@ -538,8 +522,8 @@ static void describe_core(struct train *train, const struct digest *data)
 
     train->core = (struct coordinator_options){
         .job = user ? describe_user_job(train, data) : describe_job(train),
-        .vectors = user ? 1 : outputs_in(options),
-        .length = user ? options->user->dims : options->data->cols,
+        .vectors = train->objective.vectors,
+        .length = train->objective.length,
         .config = options->config,
         .arithmetic = arithmetic_digest(),
         .code = options->code,
@@ -549,7 +533,7 @@ static void describe_core(struct train *train, const struct digest *data)
         .links_max = links_max(options),
         .leaves_max = links_max(options),
         .optim = options->optim,
-        .scale = user ? &train->follow.scale : &train->proved.scale,
+        .scale = train->objective.scale,
         .slopes = slopes,
         .slopes_context = train,
         .own_data = own_data(options),
@@ -647,7 +631,6 @@ static void describe_processes(struct train *train)
         .core = train->core,
         .data = options->parts == NULL ? options->data : NULL,
         .parts = options->parts,
-        .model = options->model,
         .isa = options->isa,
         .folder = options->out,
         .token = token,
@@ -718,14 +701,6 @@ static enum err report_from_disk(struct train *train,
     return result->weights != NULL ? ERR_OK : ERR_NOMEM;
 }
 
-static struct digest hash_result(const struct train *train, const double *w)
-{
-    const struct coordinator_options *const core = &train->core;
-
-    return hash_vectors(w, core->vectors, core->job.dims / core->vectors,
-                        core->length);
-}
-
 static enum err report(struct train *train, struct train_result *result,
                        struct why *why)
 {
@@ -754,7 +729,7 @@ static enum err report(struct train *train, struct train_result *result,
         return err;
     account_report(&train->supervisor.account, folder,
                    spoke ? &last.stats : NULL, result);
-    result->hash = hash_result(train, result->weights);
+    result->hash = objective_hash(&train->objective, result->weights);
     result->signal = result->finished ? 0 : train->supervisor.signal;
     result->timed_out = !result->finished && train->supervisor.timed_out;
     result->port = train->door->listener.bound.port;
@@ -771,8 +746,7 @@ static void train_close(struct train *train)
     mem_free(train->relay_listeners);
     mem_free(train->relay_doors);
     mem_free(train->ways);
-    bounds_close(&train->bounds);
-    follow_close(&train->follow);
+    objective_close(&train->objective);
     mem_free(train->chunk_digests);
     account_close(&train->supervisor.account);
     if (train->options->door == NULL)

@@ -1046,12 +1046,11 @@ static enum err open_judge(struct node *node)
 {
     const struct coordinator_node_options *options = node->options;
     const struct coordinator_options *core = &node->core.options;
-    struct problem problem;
+    const struct shelf shelf = {.data = options->data, .isa = options->isa};
 
     if (!core->verify && !(core->audit > 0))
         return ERR_OK;
-    problem = problem_of(options->data, options->model, options->isa);
-    return judge_new(node->loop, &problem, &core->job, judged, node,
+    return judge_new(node->loop, &shelf, &core->job, judged, node,
                      &node->judge);
 }
 

@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "core/star/coordinator.h"
 #include "data/rows/dataset.h"
-#include "model/linear/problem.h"
+#include "math/kernel/kernel.h"
 #include "node/host/chaos.h"
 #include "node/owners/parts.h"
 #include "os/net/token.h"
@@ -24,7 +24,6 @@ struct coordinator_node_options {
     struct coordinator_options core;
     const struct dataset *data; /* All chunks; NULL: workers bring them. */
     const struct parts *parts;  /* Of private data; NULL: it is not. */
-    enum model_kind model;      /* To compute some of them here: --verify. */
     enum isa isa;
     const char *folder;        /* Journal, checkpoints, result. */
     const struct token *token; /* NULL: plain, loopback. */

@@ -39,15 +39,14 @@ static void judge_done(void *context)
     judge->done(judge->context);
 }
 
-static enum err make(struct judge_thread *judge, const struct problem *problem,
+static enum err make(struct judge_thread *judge, const struct shelf *shelf,
                      const struct job *job)
 {
-    const struct shelf shelf = {.data = problem->data, .isa = problem->isa};
     enum err err = threads_new(1, &judge->pool);
 
     if (err == ERR_OK)
         err =
-            evaluator_open(&job->brief, &shelf, judge->pool, &judge->evaluator);
+            evaluator_open(&job->brief, shelf, judge->pool, &judge->evaluator);
     if (err != ERR_OK)
         return err;
     judge->dims = job->dims;
@@ -60,7 +59,7 @@ static enum err make(struct judge_thread *judge, const struct problem *problem,
     return ERR_OK;
 }
 
-enum err judge_new(struct loop *loop, const struct problem *problem,
+enum err judge_new(struct loop *loop, const struct shelf *shelf,
                    const struct job *job, loop_callback done, void *context,
                    struct judge_thread **judge)
 {
@@ -71,7 +70,7 @@ enum err judge_new(struct loop *loop, const struct problem *problem,
         return ERR_NOMEM;
     made->done = done;
     made->context = context;
-    err = make(made, problem, job);
+    err = make(made, shelf, job);
     if (err == ERR_OK)
         err = task_new(loop, judge_work, judge_done, made, &made->task);
     if (err == ERR_OK)

@@ -9,13 +9,13 @@
 
 #include "base/err.h"
 #include "core/action.h"
-#include "model/linear/problem.h"
+#include "eval/evaluator.h"
 #include "os/run/loop.h"
 
 struct judge_thread;
 
 /* `done` runs on the loop after each piece. */
-MUST_CHECK enum err judge_new(struct loop *loop, const struct problem *problem,
+MUST_CHECK enum err judge_new(struct loop *loop, const struct shelf *shelf,
                               const struct job *job, loop_callback done,
                               void *context, struct judge_thread **judge);
 /* Waits for the piece in hand.  Accepts NULL. */

@@ -53,7 +53,6 @@ void runs_chaos(struct runs *runs, const char *text)
 
 void runs_open(struct runs *runs, uint32_t steps)
 {
-    struct problem problem;
     struct why why = {0};
 
     memset(runs, 0, sizeof *runs);
@@ -78,9 +77,11 @@ void runs_open(struct runs *runs, uint32_t steps)
     runs_code(runs, "steal", 1);
     (void)snprintf(runs->out, sizeof runs->out, "run.XXXXXX");
     assert_non_null(mkdtemp(runs->out));
-    problem = problem_of(&runs->data, MODEL_LOGISTIC, isa_best());
-    if (alone_train(&problem, pool_serial(), &runs->options.optim, NULL,
-                    &runs->perfect, &why) != ERR_OK)
+    if (alone_train(&(struct objective_options){.data = &runs->data,
+                                                .model = MODEL_LOGISTIC,
+                                                .isa = isa_best(),
+                                                .optim = &runs->options.optim},
+                    pool_serial(), NULL, &runs->perfect, &why) != ERR_OK)
         fail_msg("%s", why.text);
 }
 

@@ -49,13 +49,14 @@ static bool stop_after(void *context, const struct optim *optim)
 static struct alone_result go(struct runs *runs,
                               const struct alone_hooks *hooks)
 {
-    const struct problem problem =
-        problem_of(&runs->data, MODEL_LOGISTIC, isa_best());
+    const struct objective_options what = {.data = &runs->data,
+                                           .model = MODEL_LOGISTIC,
+                                           .isa = isa_best(),
+                                           .optim = &runs->options.optim};
     struct alone_result result = {0};
     struct why why = {0};
 
-    if (alone_train(&problem, pool_serial(), &runs->options.optim, hooks,
-                    &result, &why) != ERR_OK)
+    if (alone_train(&what, pool_serial(), hooks, &result, &why) != ERR_OK)
         fail_msg("%s", why.text);
     mem_free(result.weights);
     return result;

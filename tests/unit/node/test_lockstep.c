@@ -182,13 +182,13 @@ static void test_ranks_have_the_model_of_one(void **state)
         struct optim_options optim = optim_of(kinds[i % 2]);
         struct bowl bowl = {.size = sizes[i / 2]};
         const struct user_function user = function_of(&bowl);
+        const struct objective_options what = {.user = &user, .optim = &optim};
         struct alone_result alone = {0};
         struct why why = {{0}};
 
         optim.rate /= sizes[i / 2];
-        assert_int_equal(
-            alone_train_user(&user, pool_serial(), &optim, NULL, &alone, &why),
-            ERR_OK);
+        assert_int_equal(alone_train(&what, pool_serial(), NULL, &alone, &why),
+                         ERR_OK);
         assert_int_equal(alone.dims, DIMS);
         for (uint32_t count = 1; count <= RANKS_MAX; count += 2) {
             struct rank ranks[RANKS_MAX] = {0};
@@ -238,13 +238,13 @@ static void test_watched(void **state)
     const struct alone_hooks hooks = {.hooks.watch = stop_at_three};
     struct bowl bowl = {.size = 1};
     const struct user_function user = function_of(&bowl);
+    const struct objective_options what = {.user = &user, .optim = &optim};
     struct alone_result result = {0};
     struct why why = {{0}};
 
     (void)state;
-    assert_int_equal(
-        alone_train_user(&user, pool_serial(), &optim, &hooks, &result, &why),
-        ERR_OK);
+    assert_int_equal(alone_train(&what, pool_serial(), &hooks, &result, &why),
+                     ERR_OK);
     assert_true(result.stopped);
     assert_int_equal(result.steps, 3);
     mem_free(result.weights);

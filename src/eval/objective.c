@@ -1,0 +1,76 @@
+/*
+ * objective.c - the brief, the numbers and the scale of what is trained; each
+ * kind is a function that fills them in.
+ */
+#include "eval/objective.h"
+
+#include "eval/briefs.h"
+
+static enum err open_linear(struct objective *o,
+                            const struct objective_options *options,
+                            struct pool *pool, struct why *why)
+{
+    const struct problem problem =
+        problem_of(options->data, options->model, options->isa);
+    const bool hollow = options->bounds != NULL;
+    enum err err =
+        hollow ? ERR_OK : bounds_init(&o->bounds, options->data->stride);
+
+    if (err == ERR_OK && !hollow)
+        err = bounds_measure_all(&o->bounds, &problem, pool, why);
+    proved_init(&o->proved, hollow ? options->bounds : &o->bounds, &problem);
+    o->scale = &o->proved.scale;
+    o->brief = brief_rows(o->room, &problem, options->products, options->optim);
+    o->dims = o->weights = problem_dims(&problem);
+    o->chunks = optim_chunks(options->optim, dataset_chunks(options->data));
+    o->vectors = problem_outputs(&problem);
+    o->length = options->data->cols;
+    return err;
+}
+
+static enum err open_user(struct objective *o,
+                          const struct objective_options *options,
+                          struct pool *pool, struct why *why)
+{
+    const struct user_function *const user = options->user;
+
+    (void)pool;
+    (void)why;
+    o->scale = &o->follow.scale;
+    o->brief = brief_user(o->room, user);
+    o->dims = follow_dims(user->dims);
+    o->chunks = user->chunks;
+    o->vectors = 1;
+    o->length = o->weights = user->dims;
+    return follow_init(&o->follow, user->dims, user->chunks);
+}
+
+enum err objective_open(struct objective *objective,
+                        const struct objective_options *options,
+                        struct pool *pool, struct why *why)
+{
+    enum err err;
+
+    *objective = (struct objective){.shelf = {.data = options->data,
+                                              .user = options->user,
+                                              .isa = options->isa}};
+    err = options->user != NULL ? open_user(objective, options, pool, why)
+                                : open_linear(objective, options, pool, why);
+    if (err != ERR_OK)
+        objective_close(objective);
+    return err;
+}
+
+void objective_close(struct objective *objective)
+{
+    bounds_close(&objective->bounds);
+    follow_close(&objective->follow);
+    *objective = (struct objective){0};
+}
+
+struct digest objective_hash(const struct objective *objective, const double *w)
+{
+    return hash_vectors(w, objective->vectors,
+                        objective->dims / objective->vectors,
+                        objective->length);
+}
