@@ -56,7 +56,7 @@
 #include "math/exact/tally.h"
 #include "optim/optim.h"
 
-#define MSG_VERSION  13u
+#define MSG_VERSION  14u
 #define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
 #define REASON_SIZE  256u
 #define DIMS_MAX     (UINT32_C(1) << 24)
@@ -135,10 +135,12 @@ struct job {
     uint64_t id;
     uint32_t rows, chunk_rows; /* Of all chunks together, and of one. */
     uint32_t dims;             /* Length of the weights. */
-    uint32_t sum_dims; /* Longest tally: more than dims for a Hessian; the
-                          coordinator fills it in from its optimiser. */
-    uint32_t chunks;
-    uint64_t shard_max; /* Bytes of a chunk as it travels, at most. */
+    uint32_t sum_dims;  /* Longest tally: more than dims for a Hessian; the
+                           coordinator fills it in from its optimiser. */
+    uint32_t chunks;    /* Of a step. */
+    uint32_t scattered; /* Each of them has rows of all so many chunks of the
+                           data; 0: chunk k those of chunk k. */
+    uint64_t shard_max; /* Bytes of a shard as it travels, at most. */
     struct digest data;
     int64_t beat_us;
     int64_t dead_us;     /* Silence after which the other side is gone. */
@@ -211,10 +213,40 @@ static inline struct job job_kept(const struct job *job,
     return kept;
 }
 
-/* Chunks, or strips of a block: what there is to hold. */
-static inline uint32_t job_strips(const struct job *job)
+/* Shards are what there is to hold and to send: chunks of the data, or strips
+ * of a block. */
+static inline uint32_t job_shards(const struct job *job)
 {
-    return job->products ? 2 * job->chunks : job->chunks;
+    if (job->products)
+        return 2 * job->chunks;
+    return job->scattered > 0 ? job->scattered : job->chunks;
+}
+
+/* The longest list of chunks or shards that a message of it has. */
+static inline uint32_t job_list_max(const struct job *job)
+{
+    return job->scattered > job->chunks ? job->scattered : job->chunks;
+}
+
+struct shards {
+    uint32_t first, end;
+};
+
+/* Those that somebody must hold to compute these chunks of a step. */
+static inline struct shards job_needs(const struct job *job, uint32_t first,
+                                      uint32_t end)
+{
+    return job->scattered > 0 ? (struct shards){0, job->scattered}
+                              : (struct shards){first, end};
+}
+
+static inline bool job_suffices(const struct job *job,
+                                const struct chunkset *held, uint32_t first,
+                                uint32_t end)
+{
+    const struct shards needs = job_needs(job, first, end);
+
+    return chunkset_has_range(held, needs.first, needs.end);
 }
 
 struct msg_data {

@@ -47,9 +47,11 @@ struct shelf {
 /* The head of every evaluator. */
 struct evaluator {
     const struct evaluator_ops *ops;
-    uint32_t dims;    /* Weights. */
-    uint32_t sums;    /* Numbers of an answer, the loss and a Hessian aside. */
-    uint32_t chunks;  /* Of the job; 0: unknown, this is a part. */
+    uint32_t dims;   /* Weights. */
+    uint32_t sums;   /* Numbers of an answer, the loss and a Hessian aside. */
+    uint32_t chunks; /* Of the job; 0: unknown, this is a part. */
+    uint32_t scattered; /* A run reads rows of all so many chunks of the data;
+                           0: of its own chunks. */
     size_t shard_max; /* Bytes of a chunk or strip as it travels; 0: none do. */
 };
 

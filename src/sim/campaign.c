@@ -393,8 +393,7 @@ static void draw_homes(struct draw *draw, uint64_t seed)
     options->shared = false;
 }
 
-/* Only workers that have all rows can compute batches that are drawn from all
- * of them. */
+/* Nobody is sent any: workers come with all rows. */
 static void bring_rows(struct sim_options *options)
 {
     options->own_data = true;
@@ -459,7 +458,7 @@ static void draw_batches(struct draw *draw, uint64_t seed)
         sampler_of(kind, rows, kind == SAMPLER_ROWS ? chunk_rows : CHUNK_ROWS,
                    between(&rng, rows / 5, rows / 2), rng_next(&rng));
     options->optim.steps = between(&rng, 6, 25);
-    if (kind == SAMPLER_ROWS)
+    if (kind == SAMPLER_ROWS && rng_chance(&rng, 0.3))
         bring_rows(options);
 }
 

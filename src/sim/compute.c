@@ -111,18 +111,17 @@ void sim_compute_begin(struct world *world, struct sim_worker *worker,
 static bool was_sent(struct world *world, const struct sim_worker *worker,
                      const struct computation *asked)
 {
-    if (worker->resident || evaluation_is_product(asked->what.kind))
-        return true;
-    for (uint32_t chunk = asked->first; chunk < asked->end; chunk++) {
-        if (!chunkset_has(&worker->data.present, chunk)) {
-            checker_violate(&world->checker,
-                            "worker computes chunk %u, which it was never "
-                            "sent",
-                            chunk);
-            return false;
-        }
-    }
-    return true;
+    const bool sent = worker->resident ||
+                      evaluation_is_product(asked->what.kind) ||
+                      job_suffices(&worker->machine.job, &worker->data.present,
+                                   asked->first, asked->end);
+
+    if (!sent)
+        checker_violate(&world->checker,
+                        "worker computes chunks %u..%u of rows that it was "
+                        "never sent",
+                        asked->first, asked->end);
+    return sent;
 }
 
 enum err sim_compute(struct world *world, struct sim_worker *worker,

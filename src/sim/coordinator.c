@@ -711,6 +711,9 @@ static void fill_options(struct world *world)
         to->vectors = problem_outputs(from->problem);
         to->length = from->problem->data->cols;
         to->job.keyed = !to->job.owned && !from->own_data;
+        to->job.scattered = from->optim.sampler.kind == SAMPLER_ROWS
+                                ? dataset_chunks(from->problem->data)
+                                : 0;
         to->chunk_digests = world->chunk_digests;
         to->place = shares(world) ? "shared" : NULL;
     }

@@ -62,6 +62,7 @@ void put_job(struct writer *out, const struct job *job)
     put_u32(out, job->dims);
     put_u32(out, job->sum_dims);
     put_u32(out, job->chunks);
+    put_u32(out, job->scattered);
     put_u64(out, job->shard_max);
     put_digest(out, &job->data);
     put_i64(out, job->beat_us);
@@ -83,6 +84,7 @@ void get_job(struct reader *in, struct job *job)
     job->dims = get_u32(in);
     job->sum_dims = get_u32(in);
     job->chunks = get_u32(in);
+    job->scattered = get_u32(in);
     job->shard_max = get_u64(in);
     get_digest(in, &job->data);
     job->beat_us = get_i64(in);
@@ -96,7 +98,8 @@ void get_job(struct reader *in, struct job *job)
     get_brief(in, &job->brief);
     must(in, job->dims > 0 && job->dims <= DIMS_MAX);
     must(in, job->sum_dims >= job->dims && job->sum_dims <= SUM_DIMS_MAX);
-    must(in, job->chunks > 0 && job_strips(job) <= CHUNKS_MAX);
+    must(in, job->chunks > 0 && job->chunks <= CHUNKS_MAX);
+    must(in, job_shards(job) <= CHUNKS_MAX);
     must(in, job->shard_max <= SHARD_MAX);
     must(in, job->beat_us >= 0 && job->dead_us > 0);
     must(in, job->pulse_us >= 0 && job->pulse_us <= OFFSET_CLOCK_MAX);

@@ -17,7 +17,8 @@ import sys
 from collections import Counter
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
-from cluster import Tap, Train, kill, train, wait_step
+from cluster import (Tap, Train, finish, kill, place_of, start, status, train,
+                     wait_for, wait_step)
 
 PASSES = 3
 SEED = int(os.environ.get("MUSTER_TEST_SEED", "1"))
@@ -91,6 +92,11 @@ def visits(tap, model, rows, batch, share, shuffle, name):
            f"smaller batches have {small}, wanted {wanted}")
 
 
+def names_of(out):
+    now = status(out)
+    return [worker["name"] for worker in now["workers"]] if now else []
+
+
 def kill_often(job, rng, most):
     """Kill -9 of workers and the coordinator while the run goes on."""
     killed = Counter()
@@ -141,6 +147,35 @@ def resumed_run(tap, shuffle):
            shuffle, f"{shuffle}, resumed")
 
 
+def joined_run(tap, shuffle):
+    """All rows, or its own, are sent to each who joins, here and from one to
+    the other; one is killed, one comes late."""
+    rows, batch, share, out = 390, 16, .25, f"joined-{shuffle}"
+    write_rows("joined", rows)
+    base = options("joined", rows, batch, share, shuffle)
+    job = Train(*base, "--listen", "127.0.0.1:0", "--workers", 3, "--delay",
+                "exp:0.01", "--out", out, "--save", f"{out}.model")
+
+    def join(name):
+        return start("join", place_of(out), "--name", name, "--chunk-cache",
+                     "none")
+    first = [join(f"far-{i}") for i in range(3)]
+    wait_step(out, 20)
+    late = join("late")
+    wait_for(lambda: "late" in names_of(out), "the late one")
+    kill(first[0].pid)
+    result = job.finish()
+    ends = [finish(joiner, 20)[0] for joiner in (*first[1:], late)]
+    tap.ok(result.get("hash") == train(*base)["hash"] and ends == [0, 0, 0],
+           f"{shuffle}: joiners work, one dies: same hash", (result, ends))
+    sent, chunks = result.get("data", {}), -(-rows // 4)
+    if shuffle == "rows":
+        tap.ok(sent["shipped"] + sent["peers"] >= 4 * chunks,
+               "rows: each is sent all chunks of the data", sent)
+    visits(tap, f"{out}.model", rows, batch, share, shuffle,
+           f"{shuffle}, joined")
+
+
 def main():
     tap = Tap()
     rng = random.Random(SEED)
@@ -153,6 +188,7 @@ def main():
             killed_run(tap, rng, number, rows, batch, share, shuffle, more)
             number += 1
         resumed_run(tap, shuffle)
+        joined_run(tap, shuffle)
     tap.done()
 
 

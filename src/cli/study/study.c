@@ -207,7 +207,6 @@ static void set_problem(const struct study_options *options,
         sim->rows = setup->data.rows;
         sim->chunk_rows = setup->data.chunk_rows;
         sim->optim = setup_optim(setup, &candidate->spec);
-        sim->own_data = sim->optim.sampler.kind == SAMPLER_ROWS;
         return;
     }
     sim->rows = chunks;

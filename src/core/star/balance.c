@@ -146,15 +146,16 @@ static uint32_t best_helper(const struct coordinator *c, uint32_t id)
 
     for (uint32_t link = 0; link < c->members_max; link++) {
         const struct member *member = &c->members[link];
+        const bool lacks = !job_suffices(&c->options.job, &member->held,
+                                         piece->first, piece->end);
         uint64_t cost;
 
         if (!member_healthy(c, link) || work_has(&c->pieces[id], link) ||
             verify_voted(c, id, link) || refusals_has(c, id, link) ||
-            (homes_on(c) &&
-             !chunkset_has_range(&member->held, piece->first, piece->end)))
+            (homes_on(c) && lacks))
             continue;
-        cost = (uint64_t)member->strikes * 1000 + 2 * member->outstanding +
-               !chunkset_has_range(&member->held, piece->first, piece->end);
+        cost =
+            (uint64_t)member->strikes * 1000 + 2 * member->outstanding + lacks;
         if (cost < best) {
             best = cost;
             helper = link;

@@ -114,7 +114,7 @@ static enum err make_members(struct coordinator *c)
         return ERR_NOMEM;
     for (uint32_t link = 0; link < links; link++) {
         const enum err err =
-            chunkset_init(&c->members[link].held, job_strips(&c->options.job));
+            chunkset_init(&c->members[link].held, job_shards(&c->options.job));
 
         if (err != ERR_OK)
             return err;

@@ -43,8 +43,8 @@ enum err peers_room(struct coordinator *c)
     if (!options->peers || !options->job.keyed || options->job.products ||
         options->place != NULL || options->own_data != NULL || homes_on(c))
         return ERR_OK;
-    c->holders =
-        mem_new((size_t)options->job.chunks * PEER_HOLDERS, sizeof *c->holders);
+    c->holders = mem_new((size_t)job_shards(&options->job) * PEER_HOLDERS,
+                         sizeof *c->holders);
     return c->holders == NULL ? ERR_NOMEM : ERR_OK;
 }
 
@@ -137,7 +137,7 @@ void peers_serving(struct coordinator *c, uint32_t link,
         member->peer.id = ++c->peer_ids;
     member->peer.port = msg->port;
     member->peer.local = msg->local;
-    peers_note(c, link, 0, c->options.job.chunks);
+    peers_note(c, link, 0, job_shards(&c->options.job));
     if (c->phase == COORDINATOR_GATHERING)
         view_gather(c, actions); /* It may have waited for this. */
 }

@@ -19,7 +19,7 @@
 
 enum err shipping_room(struct member *member, const struct job *job)
 {
-    return job->keyed ? chunkset_init(&member->near, job->chunks) : ERR_OK;
+    return job->keyed ? chunkset_init(&member->near, job_shards(job)) : ERR_OK;
 }
 
 bool shipping_counting(const struct coordinator *c)
@@ -47,7 +47,7 @@ void shipping_describe(struct coordinator *c, uint32_t link,
     msg = &coordinator_send(c, actions, link, MSG_CHUNKS)->chunks;
     msg->place = options->place;
     msg->place_size = options->place == NULL ? 0 : strlen(options->place);
-    msg->count = options->job.chunks;
+    msg->count = job_shards(&options->job);
     msg->digests = options->chunk_digests->bytes;
 }
 
@@ -205,7 +205,7 @@ void shipping_have(struct coordinator *c, uint32_t link,
     struct member *member = &c->members[link];
     const bool waited = member->counting;
 
-    if (msg->count != c->options.job.chunks || c->options.job.products ||
+    if (msg->count != job_shards(&c->options.job) || c->options.job.products ||
         homes_on(c))
         return;
     if (c->options.job.keyed)

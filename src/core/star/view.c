@@ -259,9 +259,11 @@ static bool slot_suits(struct coordinator *c, const struct member *member,
     if (code_work(&c->code, slot, c->ids, c->code.piece_count) == 0)
         return false;
     piece = &c->code.pieces[c->ids[0]];
-    return chunkset_has_range(&member->held, piece->first, piece->end) ||
+    return job_suffices(&c->options.job, &member->held, piece->first,
+                        piece->end) ||
            (member->near.members > 0 &&
-            chunkset_has_range(&member->near, piece->first, piece->end));
+            job_suffices(&c->options.job, &member->near, piece->first,
+                         piece->end));
 }
 
 /* Who comes back, or comes with some of the data, goes where it need not be

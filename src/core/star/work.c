@@ -83,12 +83,21 @@ static struct item item_of(const struct coordinator *c, uint32_t id,
     return item;
 }
 
+/* What these chunks of a step are computed from. */
+static void ship_chunks(struct coordinator *c, uint32_t link, uint32_t first,
+                        uint32_t end, struct actions *actions)
+{
+    const struct shards needs = job_needs(&c->options.job, first, end);
+
+    shipping_send(c, link, needs.first, needs.end, actions);
+}
+
 static void ship_items(struct coordinator *c, uint32_t link,
                        const struct item *items, uint32_t count,
                        struct actions *actions)
 {
     for (uint32_t i = 0; i < count; i++)
-        shipping_send(c, link, items[i].first, items[i].end, actions);
+        ship_chunks(c, link, items[i].first, items[i].end, actions);
 }
 
 /* Strips of a block, those of the first product first. */
@@ -383,7 +392,7 @@ void work_resend(struct coordinator *c, uint32_t link, struct actions *actions)
 void work_need(struct coordinator *c, uint32_t link, const struct msg_need *msg,
                struct actions *actions)
 {
-    if (msg->first >= msg->end || msg->end > job_strips(&c->options.job) ||
+    if (msg->first >= msg->end || msg->end > job_shards(&c->options.job) ||
         homes_on(c) ||
         (c->backlog && msg->peer == 0)) /* On a slow road asking twice makes it
                                            slower. */
@@ -409,8 +418,8 @@ void work_reserve(struct coordinator *c, uint32_t slot, struct actions *actions)
         return;
     count = code_held(&c->code, slot, c->ids, c->code.piece_count);
     for (uint32_t i = 0; i < count; i++)
-        shipping_send(c, link, c->code.pieces[c->ids[i]].first,
-                      c->code.pieces[c->ids[i]].end, actions);
+        ship_chunks(c, link, c->code.pieces[c->ids[i]].first,
+                    c->code.pieces[c->ids[i]].end, actions);
 }
 
 void work_ship(struct coordinator *c, uint32_t link, struct actions *actions)
@@ -421,8 +430,8 @@ void work_ship(struct coordinator *c, uint32_t link, struct actions *actions)
         return;
     for (uint32_t id = 0; id < c->code.piece_count; id++) {
         if (work_has(&c->pieces[id], link))
-            shipping_send(c, link, c->code.pieces[id].first,
-                          c->code.pieces[id].end, actions);
+            ship_chunks(c, link, c->code.pieces[id].first,
+                        c->code.pieces[id].end, actions);
     }
     if (member->state == MEMBER_ACTIVE)
         work_reserve(c, member->slot, actions);

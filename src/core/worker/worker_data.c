@@ -22,13 +22,13 @@
 
 enum err worker_data_room(struct worker *worker, const struct job *job)
 {
-    enum err err = chunkset_init(&worker->held, job_strips(job));
+    enum err err = chunkset_init(&worker->held, job_shards(job));
 
     if (err == ERR_OK)
-        err = chunkset_init(&worker->near, job->chunks);
+        err = chunkset_init(&worker->near, job_shards(job));
     if (err == ERR_OK)
-        err = chunkset_init(&worker->fetching, job_strips(job));
-    worker->bits = mem_new(2 * msg_have_bytes(job->chunks), 1);
+        err = chunkset_init(&worker->fetching, job_shards(job));
+    worker->bits = mem_new(2 * msg_have_bytes(job_shards(job)), 1);
     return err == ERR_OK && worker->bits == NULL ? ERR_NOMEM : err;
 }
 
@@ -58,7 +58,7 @@ static void put_bits(const struct chunkset *set, uint8_t *bits)
 
 static void say_have(struct worker *worker, struct actions *actions)
 {
-    const uint32_t count = worker->job.chunks;
+    const uint32_t count = job_shards(&worker->job);
     struct msg_have *have = &worker_send(actions, MSG_HAVE)->have;
 
     put_bits(&worker->held, worker->bits);
@@ -86,7 +86,7 @@ void worker_data_chunks(struct worker *worker, const struct msg *msg,
                         struct actions *actions)
 {
     if (!worker->open || worker->options.resident || worker->options.owns ||
-        worker->job.products || msg->chunks.count != worker->job.chunks)
+        worker->job.products || msg->chunks.count != job_shards(&worker->job))
         return;
     if (worker->recalled && worker->counted_on)
         say_have(worker, actions);
@@ -116,7 +116,7 @@ void worker_data_arrived(struct worker *worker, const struct msg *msg,
     struct action *action;
 
     if (!worker->open || worker->options.owns ||
-        chunk >= job_strips(&worker->job) || msg->data.block != worker->block)
+        chunk >= job_shards(&worker->job) || msg->data.block != worker->block)
         return;
     /* More is on its way, probably. */
     worker->need_at = worker->now + NEED_RESEND_US;
@@ -134,7 +134,8 @@ void worker_data_fetch(struct worker *worker, const struct msg_fetch *msg,
     uint32_t first = msg->first;
     uint32_t end;
 
-    if (!worker->open || !worker->recalled || msg->end > worker->job.chunks)
+    if (!worker->open || !worker->recalled ||
+        msg->end > job_shards(&worker->job))
         return;
     for (; first < msg->end; first = end) {
         struct action *action;

@@ -137,7 +137,8 @@ static void start_compute(struct worker *worker, const struct item *item,
 static bool has_data(const struct worker *worker,
                      const struct worker_item *item)
 {
-    return chunkset_has_range(&worker->held, item->item.first, item->item.end);
+    return job_suffices(&worker->job, &worker->held, item->item.first,
+                        item->item.end);
 }
 
 /* Begin with a piece whose data has come.  Not so pieces of a row, whose order
@@ -176,8 +177,11 @@ void worker_pieces_next(struct worker *worker, struct actions *actions)
     }
     bring_forward(worker);
     if (!has_data(worker, &worker->queue[worker->at])) {
-        worker_data_need(worker, worker->queue[worker->at].item.first,
-                         worker->queue[worker->at].item.end, actions);
+        const struct item *item = &worker->queue[worker->at].item;
+        const struct shards needs =
+            job_needs(&worker->job, item->first, item->end);
+
+        worker_data_need(worker, needs.first, needs.end, actions);
         return;
     }
     start_compute(worker, &worker->queue[worker->at].item, actions);

@@ -386,8 +386,8 @@ static void do_open(struct node *node, const struct job *job)
     }
     codec_room_close(&node->room);
     node->room = room;
-    node->message_max = codec_message_max(job->dims, job->sum_dims, job->chunks,
-                                          (size_t)job->shard_max);
+    node->message_max = codec_message_max(
+        job->dims, job->sum_dims, job_list_max(job), (size_t)job->shard_max);
     if (node->message_max < sum_max)
         node->message_max = sum_max;
     for (uint32_t i = 0; i < node->links_max; i++) {

@@ -346,10 +346,6 @@ static const char *own_data(const struct train_options *options)
     if (options->user != NULL)
         return "this run trains a program's own function; join it with that "
                "program (muster_join)";
-    if (options->optim.sampler.kind == SAMPLER_ROWS)
-        return "batches of this run are drawn from all rows, which only the "
-               "coordinator's own workers have; with --shuffle local others "
-               "can join";
     return NULL;
 }
 
@@ -475,6 +471,9 @@ static struct job describe_job(struct train *train)
         .chunk_rows = data->chunk_rows,
         .dims = train->objective.dims,
         .chunks = train->objective.chunks,
+        .scattered = options->optim.sampler.kind == SAMPLER_ROWS
+                         ? dataset_chunks(data)
+                         : 0,
         .shard_max = dataset_chunk_bytes_max(data),
         .data = dataset_digest(data),
         .beat_us = BEAT_US,

@@ -189,7 +189,7 @@ static void hello(struct node *node, struct session *session,
         return;
     }
     if (index == SESSION_NO_INDEX ||
-        session_open(session, index, job_strips(&node->core.options.job)) !=
+        session_open(session, index, job_shards(&node->core.options.job)) !=
             ERR_OK) {
         reject(node, session,
                "the coordinator has no room for one more worker");
@@ -214,7 +214,7 @@ static void relay(struct node *node, struct session *session,
         return;
     }
     if (index == SESSION_NO_INDEX || session_bundle(session) != ERR_OK ||
-        session_open(session, index, node->options->core.job.chunks) !=
+        session_open(session, index, job_shards(&node->core.options.job)) !=
             ERR_OK) {
         reject(node, session, "the coordinator has no room for one more relay");
         return;

@@ -586,7 +586,8 @@ static enum err check_job(const struct node *node, const struct job *job)
 
     if (job->products != multiplies || job->dims != evaluator->dims ||
         job->sum_dims < evaluator->sums ||
-        (!job->owned && job->chunks != evaluator->chunks))
+        (!job->owned && job->chunks != evaluator->chunks) ||
+        job->scattered != evaluator->scattered)
         return ERR_SHAPE;
     return !multiplies || (block_pad(job->coded_cols) == evaluator->dims &&
                            block_pad(job->rows) == evaluator->sums)
@@ -621,8 +622,9 @@ static enum err open_room(struct node *node, const struct job *job)
         return err;
     codec_room_close(&node->room);
     node->room = room;
-    node->message_max = codec_message_max(job->dims, job->sum_dims, job->chunks,
-                                          node->evaluator->shard_max);
+    node->message_max =
+        codec_message_max(job->dims, job->sum_dims, job_list_max(job),
+                          node->evaluator->shard_max);
     outbox_init(&node->outbox, job->sum_dims);
     return ERR_OK;
 }

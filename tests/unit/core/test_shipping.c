@@ -16,10 +16,11 @@
 #include "play.h"
 
 #define CHUNKS 4u
+#define SHARDS 6u
 
 /* --- the coordinator ------------------------------------------------------ */
 
-static const struct digest digests[CHUNKS];
+static const struct digest digests[SHARDS];
 
 static void need(struct play *play, uint32_t link, uint32_t first, uint32_t end)
 {
@@ -212,6 +213,28 @@ static void test_have_of_another_job(void **state)
     play_close(&play);
 }
 
+/* Steps draw their rows from all shards: everybody is sent all, once. */
+static void test_scattered_rows_are_all_sent(void **state)
+{
+    struct coordinator_options options = stage_options("uncoded", 2, 0, 3);
+    struct play play;
+
+    (void)state;
+    options.job.keyed = true;
+    options.job.scattered = SHARDS;
+    options.chunk_digests = digests;
+    play_begin(&play, &options);
+    play_hello_far(&play, 0, false);
+    assert_int_equal(stage_find(&play.actions, MSG_CHUNKS)->chunks.count,
+                     SHARDS);
+    play_hello_far(&play, 1, false);
+    play_step(&play, (struct event){.kind = EVENT_JOURNALED});
+    assert_int_equal(sent(&play, 0, false), 63);
+    assert_int_equal(sent(&play, 1, false), 63);
+    assert_int_equal(play.coordinator.stats.shipped, 2 * SHARDS);
+    play_close(&play);
+}
+
 /* --- the worker ----------------------------------------------------------- */
 
 struct role {
@@ -219,6 +242,7 @@ struct role {
     struct actions actions;
     time_us now;
     struct chunkset near;
+    uint32_t scattered;
 };
 
 static void play_on(struct role *role, struct event event)
@@ -238,6 +262,7 @@ static void hear_welcome(struct role *role)
 
     msg.welcome = stage_job(CHUNKS);
     msg.welcome.keyed = true;
+    msg.welcome.scattered = role->scattered;
     hear(role, &msg);
 }
 
@@ -245,7 +270,7 @@ static void hear_chunks(struct role *role)
 {
     struct msg msg = {.kind = MSG_CHUNKS};
 
-    msg.chunks.count = CHUNKS;
+    msg.chunks.count = role->near.count;
     msg.chunks.digests = digests->bytes;
     hear(role, &msg);
 }
@@ -295,7 +320,7 @@ static void fetched(struct role *role, uint32_t chunk, enum err err)
 }
 
 /* Welcomed, with chunks 1 to 3 on its disk. */
-static void open_role(struct role *role)
+static void open_scattered(struct role *role, uint32_t scattered)
 {
     const struct worker_options options = {
         .name = "far",
@@ -307,8 +332,10 @@ static void open_role(struct role *role)
     };
 
     memset(role, 0, sizeof *role);
+    role->scattered = scattered;
     assert_int_equal(actions_init(&role->actions, 4), ERR_OK);
-    assert_int_equal(chunkset_init(&role->near, CHUNKS), ERR_OK);
+    assert_int_equal(
+        chunkset_init(&role->near, scattered > 0 ? scattered : CHUNKS), ERR_OK);
     chunkset_add_range(&role->near, 1, CHUNKS);
     worker_init(&role->worker, &options);
     play_on(role, (struct event){.kind = EVENT_START});
@@ -321,6 +348,11 @@ static void open_role(struct role *role)
     play_on(role, (struct event){.kind = EVENT_RECALLED, .near = &role->near});
     assert_int_equal(stage_find(&role->actions, MSG_HAVE)->have.near[0], 14);
     assert_int_equal(stage_find(&role->actions, MSG_HAVE)->have.held[0], 0);
+}
+
+static void open_role(struct role *role)
+{
+    open_scattered(role, 0);
 }
 
 static void close_role(struct role *role)
@@ -346,6 +378,29 @@ static void test_worker_begins_with_what_is_there(void **state)
     fetched(&role, 3, ERR_OK);
     assert_int_equal(
         stage_find_action(&role.actions, ACTION_COMPUTE)->computation.first, 2);
+    close_role(&role);
+}
+
+/* Any row may be in any chunk: nothing is computed before all are here. */
+static void test_scattered_rows_are_waited_for(void **state)
+{
+    struct role role;
+
+    (void)state;
+    open_scattered(&role, SHARDS);
+    hear_round(&role, false);
+    role.now += SECOND_US;
+    play_on(&role, (struct event){.kind = EVENT_TIME});
+    assert_int_equal(stage_find(&role.actions, MSG_NEED)->need.first, 0);
+    assert_int_equal(stage_find(&role.actions, MSG_NEED)->need.end, SHARDS);
+    hear_fetch(&role, 1, 4);
+    for (uint32_t shard = 1; shard < 4; shard++)
+        fetched(&role, shard, ERR_OK);
+    hear_data(&role, 0); /* All that has the number of a chunk. */
+    hear_data(&role, 4);
+    assert_int_equal(stage_count(&role.actions, ACTION_COMPUTE), 0);
+    hear_data(&role, 5);
+    assert_int_equal(stage_count(&role.actions, ACTION_COMPUTE), 1);
     close_role(&role);
 }
 
@@ -436,7 +491,9 @@ int main(void)
         cmocka_unit_test(test_what_is_not_near_any_more_is_sent),
         cmocka_unit_test(test_shared_data_is_not_sent),
         cmocka_unit_test(test_have_of_another_job),
+        cmocka_unit_test(test_scattered_rows_are_all_sent),
         cmocka_unit_test(test_worker_begins_with_what_is_there),
+        cmocka_unit_test(test_scattered_rows_are_waited_for),
         cmocka_unit_test(test_rows_keep_their_order),
         cmocka_unit_test(test_patience_while_data_comes),
         cmocka_unit_test(test_damage_is_asked_for),

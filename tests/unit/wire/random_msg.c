@@ -90,6 +90,7 @@ static void random_job(struct rng *rng, struct job *job)
     job->shard_max = rng_next(rng) % (SHARD_MAX + 1);
     job->keyed = rng_chance(rng, 0.5);
     job->owned = rng_chance(rng, 0.5);
+    job->scattered = (uint32_t)rng_below(rng, CHUNKS_MAX + 1);
     job->products = job->chunks <= CHUNKS_MAX / 2 && rng_chance(rng, 0.5);
     job->coded_cols = random_u32(rng);
     random_digest(rng, &job->data);
