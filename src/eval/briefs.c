@@ -4,6 +4,8 @@
  */
 #include "eval/briefs.h"
 
+#include <math.h>
+
 #include "base/check.h"
 #include "eval/kinds.h"
 #include "optim/local.h"
@@ -131,16 +133,25 @@ static void get_sampler(struct reader *in, const struct dataset_shape *rows,
               sampler->chunk_rows == rows->chunk_rows);
 }
 
+/* Of SAMPLER_WHOLE only the kind is the caller's. */
+static struct sampler sampler_on(const struct sampler *sampler,
+                                 const struct dataset_shape *rows)
+{
+    return sampler->kind != SAMPLER_WHOLE
+               ? *sampler
+               : (struct sampler){.rows = rows->rows,
+                                  .chunk_rows = rows->chunk_rows};
+}
+
 struct brief brief_linear(uint8_t room[BRIEF_MAX],
                           const struct subject *subject,
                           const struct sampler *sampler)
 {
-    const struct sampler whole = {.rows = subject->rows.rows,
-                                  .chunk_rows = subject->rows.chunk_rows};
+    const struct sampler own = sampler_on(sampler, &subject->rows);
     struct writer out = begin(room, &linear_evaluator);
 
     put_subject(&out, subject);
-    put_sampler(&out, sampler->kind == SAMPLER_WHOLE ? &whole : sampler);
+    put_sampler(&out, &own);
     return end(&out);
 }
 
@@ -197,6 +208,67 @@ enum err brief_read_local(const struct brief *brief, struct subject *subject,
     local->steps = get_u32(&in);
     local->seed = get_u64(&in);
     return done(&in);
+}
+
+struct brief brief_net(uint8_t room[BRIEF_MAX],
+                       const struct dataset_shape *rows,
+                       const struct neural_model *model,
+                       const struct sampler *sampler, uint64_t seed)
+{
+    const struct sampler own = sampler_on(sampler, rows);
+    const struct neural_shape *const in = &model->neural.in;
+    struct writer out = begin(room, &net_evaluator);
+
+    put_text(&out, PROFILE_NET_NAME);
+    put_rows(&out, rows);
+    put_text(&out, model->text);
+    put_u32(&out, in->height);
+    put_u32(&out, in->width);
+    put_u32(&out, in->channels);
+    put_u8(&out, (uint8_t)model->neural.loss);
+    put_f64(&out, model->divisor);
+    put_sampler(&out, &own);
+    put_u64(&out, seed);
+    return end(&out);
+}
+
+static enum err get_model(struct reader *in, struct neural_model *model)
+{
+    char text[BRIEF_NET_MAX + 1];
+    struct neural_shape shape;
+    uint8_t loss;
+    double divisor;
+    enum err err;
+
+    get_text(in, text, sizeof text);
+    shape.height = get_u32(in);
+    shape.width = get_u32(in);
+    shape.channels = get_u32(in);
+    loss = get_u8(in);
+    divisor = get_f64(in);
+    if (!in->ok || loss > NEURAL_SQUARED || !isfinite(divisor) || divisor <= 0)
+        return ERR_FORMAT;
+    err = neural_model_init(model, text, &shape, (enum neural_loss)loss,
+                            divisor, NULL);
+    return err == ERR_OK || err == ERR_NOMEM ? err : ERR_FORMAT;
+}
+
+enum err brief_read_net(const struct brief *brief, struct dataset_shape *rows,
+                        struct neural_model *model, struct sampler *sampler,
+                        uint64_t *seed)
+{
+    struct reader in = after_name(brief, net_evaluator.name);
+    char profile[NAME_MAX];
+    enum err err;
+
+    get_text(&in, profile, sizeof profile);
+    get_rows(&in, rows);
+    err = in.ok && strcmp(profile, PROFILE_NET_NAME) == 0
+              ? get_model(&in, model)
+              : ERR_FORMAT;
+    get_sampler(&in, rows, sampler);
+    *seed = get_u64(&in);
+    return err == ERR_OK ? done(&in) : err;
 }
 
 struct brief brief_products(uint8_t room[BRIEF_MAX],

@@ -11,7 +11,10 @@
 #include "base/sampler.h"
 #include "eval/user.h"
 #include "model/linear/problem.h"
+#include "model/net/neural_model.h"
 #include "optim/optim.h"
+
+#define BRIEF_NET_MAX 3072u
 
 /* What sums are of: which rows, and which model of them. */
 struct subject {
@@ -38,6 +41,12 @@ struct brief brief_linear(uint8_t room[BRIEF_MAX],
                           const struct sampler *sampler);
 struct brief brief_local(uint8_t room[BRIEF_MAX], const struct subject *subject,
                          const struct local *local);
+/* A text of at most BRIEF_NET_MAX characters; of the model's parameters nothing
+ * is said.  The seed is that of what layers draw. */
+struct brief brief_net(uint8_t room[BRIEF_MAX],
+                       const struct dataset_shape *rows,
+                       const struct neural_model *model,
+                       const struct sampler *sampler, uint64_t seed);
 struct brief brief_products(uint8_t room[BRIEF_MAX],
                             const struct dataset_shape *rows);
 struct brief brief_sequential(uint8_t room[BRIEF_MAX],

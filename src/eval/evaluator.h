@@ -7,6 +7,7 @@
  *
  *     linear      sums of a linear model's chunks      -> tally
  *     local       a part's own steps (optim/local.h)   -> vector
+ *     net         sums of a network's microbatches     -> tally, with sizes
  *     products    products with a coded block          -> vector
  *     sequential  passes of sgd over all rows          -> vector
  *     user        a function of the user's             -> tally, with sizes

@@ -11,7 +11,7 @@
 #include "optim/sgd.h"
 
 extern const struct evaluator_ops linear_evaluator, local_evaluator,
-    products_evaluator, sequential_evaluator, user_evaluator;
+    net_evaluator, products_evaluator, sequential_evaluator, user_evaluator;
 
 /* Is it one for the evaluator of that name? */
 bool brief_names(const struct brief *brief, const char *name);
@@ -23,6 +23,12 @@ MUST_CHECK enum err brief_read_linear(const struct brief *brief,
 MUST_CHECK enum err brief_read_local(const struct brief *brief,
                                      struct subject *subject,
                                      struct local *local);
+/* The model without parameters, which the caller closes, even after an
+ * error. */
+MUST_CHECK enum err brief_read_net(const struct brief *brief,
+                                   struct dataset_shape *rows,
+                                   struct neural_model *model,
+                                   struct sampler *sampler, uint64_t *seed);
 MUST_CHECK enum err brief_read_products(const struct brief *brief,
                                         struct dataset_shape *rows);
 MUST_CHECK enum err brief_read_sequential(const struct brief *brief,

@@ -28,6 +28,31 @@ static enum err open_linear(struct objective *o,
     return err;
 }
 
+static enum err open_net(struct objective *o,
+                         const struct objective_options *options,
+                         struct pool *pool, struct why *why)
+{
+    const struct dataset_shape rows = dataset_shape(options->data);
+    const struct neural *const net = &options->net->neural;
+    uint32_t end[NEURAL_TENSORS_MAX];
+
+    (void)pool;
+    (void)why;
+    _Static_assert(NEURAL_TENSORS_MAX <= FOLLOW_BLOCKS_MAX, "a block each");
+    for (uint32_t t = 0; t < net->tensor_count; t++)
+        end[t] = (uint32_t)(net->tensors[t].first + net->tensors[t].count);
+    o->scale = &o->follow.scale;
+    o->brief = brief_net(o->room, &rows, options->net, &options->optim->sampler,
+                         options->optim->seed);
+    o->dims = neural_sums_dims(net);
+    o->chunks = optim_chunks(options->optim, dataset_chunks(options->data));
+    o->vectors = 1;
+    o->length = o->weights = (uint32_t)net->parameters;
+    o->single = true;
+    return follow_init_blocks(&o->follow, end, net->tensor_count, NEURAL_BITS,
+                              o->chunks);
+}
+
 static enum err open_user(struct objective *o,
                           const struct objective_options *options,
                           struct pool *pool, struct why *why)
@@ -49,13 +74,17 @@ enum err objective_open(struct objective *objective,
                         const struct objective_options *options,
                         struct pool *pool, struct why *why)
 {
+    enum err (*const open)(struct objective *, const struct objective_options *,
+                           struct pool *, struct why *) =
+        options->user != NULL  ? open_user
+        : options->net != NULL ? open_net
+                               : open_linear;
     enum err err;
 
     *objective = (struct objective){.shelf = {.data = options->data,
                                               .user = options->user,
                                               .isa = options->isa}};
-    err = options->user != NULL ? open_user(objective, options, pool, why)
-                                : open_linear(objective, options, pool, why);
+    err = open(objective, options, pool, why);
     if (err != ERR_OK)
         objective_close(objective);
     return err;
@@ -68,8 +97,27 @@ void objective_close(struct objective *objective)
     *objective = (struct objective){0};
 }
 
+/* Of little-endian floats, as hash_f32. */
+static struct digest hash_rounded(const double *w, uint32_t count)
+{
+    float some[1024];
+    struct hasher hasher;
+
+    hasher_init(&hasher);
+    for (uint32_t j = 0, used = 0; j < count; j++) {
+        some[used++] = (float)w[j];
+        if (used == sizeof some / sizeof *some || j + 1 == count) {
+            hasher_add(&hasher, some, used * sizeof *some);
+            used = 0;
+        }
+    }
+    return hasher_end(&hasher);
+}
+
 struct digest objective_hash(const struct objective *objective, const double *w)
 {
+    if (objective->single)
+        return hash_rounded(w, objective->length);
     return hash_vectors(w, objective->vectors,
                         objective->dims / objective->vectors,
                         objective->length);

@@ -2,6 +2,7 @@
  * objective.h - what a training minimises, to those who run it.
  *
  *     linear   a linear model's loss over rows, on a proved scale
+ *     net      a network's, on a followed one
  *     user     a function of the user's, on a followed one
  *
  * Who trains, alone or with workers, needs the same few things of each: the
@@ -21,12 +22,14 @@
 #include "math/exact/follow.h"
 #include "model/linear/bounds.h"
 #include "model/linear/proved.h"
+#include "model/net/neural_model.h"
 #include "optim/optim.h"
 
 /* Borrowed, all of it. */
 struct objective_options {
     const struct dataset *data; /* Hollow, if others have the rows. */
     enum model_kind model;
+    const struct neural_model *net;   /* Instead of a linear model; or NULL. */
     const struct user_function *user; /* Instead of data and model. */
     enum isa isa;
     const struct optim_options *optim;
@@ -43,6 +46,7 @@ struct objective {
                                  are those of a followed scale. */
     uint32_t vectors, length; /* What of the weights is hashed: so many vectors,
                                  the first `length` of each. */
+    bool single; /* ... rounded to floats, which networks compute with. */
     struct scale *scale;
     /* Not the caller's business. */
     uint8_t room[BRIEF_MAX];

@@ -9,8 +9,8 @@
 #include "eval/kinds.h"
 
 static const struct evaluator_ops *const evaluators[] = {
-    &linear_evaluator,     &local_evaluator, &products_evaluator,
-    &sequential_evaluator, &user_evaluator,
+    &linear_evaluator,   &local_evaluator,      &net_evaluator,
+    &products_evaluator, &sequential_evaluator, &user_evaluator,
 };
 
 const struct evaluator_ops *evaluator_named(const struct brief *brief)

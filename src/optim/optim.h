@@ -142,7 +142,8 @@ struct optim_options {
                              most 52.  For data whose kernels round weights
                              anyway (math/kernel/sparse.h, index): objective and
                              gradient are then those of the same point. */
-    uint64_t seed;        /* sgd: of its shuffles. */
+    uint64_t seed;        /* sgd: of its shuffles; networks: of what their
+                             layers draw. */
     struct local local;   /* average. */
     const double *start;  /* Weights to begin with, borrowed; NULL: all 0. */
 };

@@ -170,7 +170,7 @@ enum err neural_init(struct neural *net, const char *text,
         return why_set(why, ERR_SHAPE, "an input of %u x %u x %u numbers",
                        in->height, in->width, in->channels);
     made.layers = mem_new(NEURAL_LAYERS_MAX + 1, sizeof *made.layers);
-    made.tensors = mem_new(2 * (size_t)NEURAL_LAYERS_MAX, sizeof *made.tensors);
+    made.tensors = mem_new(NEURAL_TENSORS_MAX, sizeof *made.tensors);
     if (made.layers != NULL && made.tensors != NULL)
         err = add_layers(&made, text, why);
     if (err == ERR_OK) {

@@ -31,9 +31,16 @@
 
 #include "base/err.h"
 
-#define NEURAL_LAYERS_MAX 256u
-#define NEURAL_TEXT_MAX   32u                 /* Characters of a layer. */
-#define NEURAL_FLOATS_MAX (UINT32_C(1) << 28) /* Of an image, of a tensor. */
+#define NEURAL_LAYERS_MAX  256u
+#define NEURAL_TENSORS_MAX (2 * NEURAL_LAYERS_MAX)
+#define NEURAL_TEXT_MAX    32u                 /* Characters of a layer. */
+#define NEURAL_FLOATS_MAX  (UINT32_C(1) << 28) /* Of an image, of a tensor. */
+
+/* Of a microbatch's gradient, in bits of the grid of its tensor. */
+#define NEURAL_BITS 51
+
+/* Version of the arithmetic, as those of golden.h. */
+#define PROFILE_NET_NAME "net-f32-1"
 
 struct neural_shape {
     uint32_t height, width, channels;
@@ -73,6 +80,13 @@ MUST_CHECK enum err neural_init(struct neural *net, const char *text,
                                 const struct neural_shape *in,
                                 enum neural_loss loss, struct why *why);
 void neural_close(struct neural *net); /* Zeroed memory is safe to close. */
+
+/* Sums of a microbatch: one for each parameter, then the size of each tensor
+ * and of the loss (math/exact/follow.h). */
+static inline uint32_t neural_sums_dims(const struct neural *net)
+{
+    return (uint32_t)net->parameters + net->tensor_count + 1;
+}
 
 /* A function of the seed: weights before a relu as He and others drew them
  * (ICCV 2015: normal, variance 2 / inputs; normal as rng_normal_at), the others

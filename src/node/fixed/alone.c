@@ -113,7 +113,8 @@ enum err alone_train(const struct objective_options *what, struct pool *pool,
                                result, why);
     } else {
         err = train(what, pool, hooks, result, why);
-        if (err == ERR_OK && !result->stopped && what->user == NULL)
+        if (err == ERR_OK && !result->stopped && what->user == NULL &&
+            what->net == NULL)
             err = settle(what, pool, result);
     }
     if (err == ERR_NOMEM)

@@ -416,6 +416,7 @@ static enum err measure(struct train *train, struct why *why)
     const struct objective_options what = {
         .data = options->data,
         .model = options->model,
+        .net = options->net,
         .user = options->user,
         .isa = options->isa,
         .optim = &options->optim,

@@ -26,6 +26,7 @@
 #include "data/rows/dataset.h"
 #include "eval/user.h"
 #include "model/linear/problem.h"
+#include "model/net/neural_model.h"
 #include "node/host/chaos.h"
 #include "node/owners/parts.h"
 #include "os/net/net.h"
@@ -49,6 +50,7 @@ struct train_options {
     time_us owner_us;           /* ... so long is waited for an owner. */
     struct train_door *door;    /* Open already; NULL: train_run opens it. */
     enum model_kind model;
+    const struct neural_model *net;   /* Instead of a linear model; or NULL. */
     const struct user_function *user; /* Instead of data and model. */
     enum isa isa;
     uint32_t threads; /* Of each worker. */

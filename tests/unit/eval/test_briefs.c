@@ -13,10 +13,10 @@
 #include "base/rng.h"
 #include "eval/small.h"
 
-enum { KINDS = 5, ROWS = 20, COLS = 4, CHUNK = 4 };
+enum { KINDS = 6, ROWS = 20, COLS = 4, CHUNK = 4 };
 
-static const char *const names[KINDS] = {"linear", "local", "products",
-                                         "sequential", "user"};
+static const char *const names[KINDS] = {"linear",     "local", "products",
+                                         "sequential", "net",   "user"};
 
 static int gradient(void *context, const double *w, uint32_t chunk, double *g,
                     double *loss)
@@ -31,6 +31,26 @@ static int gradient(void *context, const double *w, uint32_t chunk, double *g,
 
 static const struct user_function user = {
     .gradient = gradient, .dims = 3, .chunks = 5, .rows = 5};
+
+static struct neural_model model;
+
+static int open_model(void **state)
+{
+    const struct neural_shape in = {1, 1, COLS};
+
+    (void)state;
+    return neural_model_init(&model, "dense3 relu dense2", &in, NEURAL_SOFTMAX,
+                             1, NULL) == ERR_OK
+               ? 0
+               : -1;
+}
+
+static int close_model(void **state)
+{
+    (void)state;
+    neural_model_close(&model);
+    return 0;
+}
 
 static struct brief brief_of(const struct small *small, int kind,
                              uint8_t room[BRIEF_MAX])
@@ -52,6 +72,8 @@ static struct brief brief_of(const struct small *small, int kind,
         return brief_products(room, &small->subject.rows);
     case 3:
         return brief_sequential(room, &small->subject, &passes);
+    case 4:
+        return brief_net(room, &small->subject.rows, &model, &sampler_whole, 7);
     default:
         return brief_user(room, &user);
     }
@@ -145,7 +167,7 @@ static void test_changed(void **state)
 
 static void test_other_shelf(void **state)
 {
-    const struct brief none = {.bytes = (const uint8_t *)"\3\0net", .size = 5};
+    const struct brief none = {.bytes = (const uint8_t *)"\3\0nut", .size = 5};
     const struct user_function wider = {
         .gradient = gradient, .dims = 4, .chunks = 5};
     uint8_t room[BRIEF_MAX];
@@ -177,5 +199,5 @@ int main(void)
         cmocka_unit_test(test_other_shelf),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_model, close_model);
 }

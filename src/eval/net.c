@@ -1,0 +1,260 @@
+/*
+ * net.c - sums over chunks of a network: a chunk is one microbatch, whose rows
+ * the sampler names.
+ *
+ * Weights come as doubles and are rounded to floats once a round.  Gradients
+ * are added to the tally as they come (model/net/work.h), the sizes of tensors
+ * behind them (math/exact/follow.h): what was refused has spoilt the tally,
+ * which nobody reads then.  The pool's threads work together on one chunk.
+ */
+#include "base/mem.h"
+#include "eval/kinds.h"
+#include "math/exact/follow.h"
+#include "math/exact/tally.h"
+#include "model/net/scores.h"
+#include "model/net/work.h"
+
+struct net {
+    struct evaluator head;
+    struct neural_model model; /* Its parameters are those of `loaded`. */
+    struct sampler sampler;
+    uint64_t seed;              /* Of what layers draw. */
+    const struct dataset *data; /* The shelf's. */
+    struct neural_work *work;
+    uint64_t loaded; /* The computation whose weights these are; 0: none. */
+    /* A microbatch. */
+    uint32_t *row, *label;
+    uint64_t *id;
+    float *x, *target;
+    int64_t *size; /* Of tensors. */
+};
+
+static const struct neural *neural_of(const struct net *net)
+{
+    return &net->model.neural;
+}
+
+static uint32_t parameters_of(const struct net *net)
+{
+    return (uint32_t)neural_of(net)->parameters;
+}
+
+/* --- memory --------------------------------------------------------------- */
+
+static void net_close(struct evaluator *self)
+{
+    struct net *const net = (void *)self;
+
+    neural_work_free(net->work);
+    neural_model_close(&net->model);
+    mem_free(net->row);
+    mem_free(net->label);
+    mem_free(net->id);
+    mem_free(net->x);
+    mem_free(net->target);
+    mem_free(net->size);
+    mem_free(net);
+}
+
+/* Rows are whole, each counts once, and the last layer answers to a label. */
+static bool rows_fit(const struct net *net, const struct dataset_shape *rows,
+                     const struct shelf *shelf)
+{
+    const struct dataset *const data = shelf->data;
+    const struct neural *const neural = neural_of(net);
+
+    return data != NULL && !shelf->part && data->cut == NULL &&
+           data->weight == NULL && rows->rows == data->rows &&
+           rows->cols == data->cols && rows->chunk_rows == data->chunk_rows &&
+           neural_floats(&neural->in) == data->cols &&
+           (neural->loss == NEURAL_SOFTMAX || neural_floats(&neural->out) == 1);
+}
+
+static enum err net_init(struct net *net, enum isa isa, struct pool *pool)
+{
+    const struct neural *const neural = neural_of(net);
+    const uint32_t most = sampler_chunk_most(&net->sampler);
+
+    net->model.parameters = mem_new(neural->parameters, sizeof(float));
+    net->row = mem_new(most, sizeof *net->row);
+    net->label = mem_new(most, sizeof *net->label);
+    net->id = mem_new(most, sizeof *net->id);
+    net->x = mem_new(most * neural_floats(&neural->in), sizeof *net->x);
+    net->target = mem_new(most, sizeof *net->target);
+    net->size = mem_new(neural->tensor_count, sizeof *net->size);
+    if (net->model.parameters == NULL || net->row == NULL ||
+        net->label == NULL || net->id == NULL || net->x == NULL ||
+        net->target == NULL || net->size == NULL)
+        return ERR_NOMEM;
+    return neural_work_new(neural, most, isa, pool, &net->work, NULL);
+}
+
+static enum err net_open(const struct brief *brief, const struct shelf *shelf,
+                         struct pool *pool, struct evaluator **out)
+{
+    struct net *const made = mem_new(1, sizeof *made);
+    struct dataset_shape rows;
+    enum err err = made == NULL ? ERR_NOMEM
+                                : brief_read_net(brief, &rows, &made->model,
+                                                 &made->sampler, &made->seed);
+
+    if (err == ERR_OK && !rows_fit(made, &rows, shelf))
+        err = ERR_SHAPE;
+    if (err == ERR_OK)
+        err = net_init(made, shelf->isa, pool);
+    if (err != ERR_OK) {
+        if (made != NULL)
+            net_close(&made->head);
+        return err;
+    }
+    made->data = shelf->data;
+    made->head = (struct evaluator){
+        .ops = &net_evaluator,
+        .dims = neural_sums_dims(neural_of(made)),
+        .sums = neural_sums_dims(neural_of(made)),
+        .chunks = sampler_chunks(&made->sampler),
+        .shard_max = dataset_chunk_bytes_max(shelf->data),
+    };
+    *out = &made->head;
+    return ERR_OK;
+}
+
+static enum err net_shape(const struct brief *brief,
+                          struct dataset_shape *shape)
+{
+    struct neural_model model = {0};
+    struct sampler sampler;
+    uint64_t seed;
+    const enum err err = brief_read_net(brief, shape, &model, &sampler, &seed);
+
+    neural_model_close(&model);
+    return err;
+}
+
+/* --- a run ---------------------------------------------------------------- */
+
+static enum err load(struct net *net, const struct computation *asked)
+{
+    enum err err;
+
+    if (asked->name != 0 && asked->name == net->loaded)
+        return ERR_OK;
+    net->loaded = 0;
+    for (uint32_t j = 0; j < parameters_of(net); j++)
+        net->model.parameters[j] = (float)asked->what.w[j];
+    err = neural_work_load(net->work, net->model.parameters);
+    if (err == ERR_OK)
+        net->loaded = asked->name;
+    return err;
+}
+
+/* False: a label is none of this network's classes. */
+static bool read_labels(struct net *net, uint32_t count)
+{
+    const size_t classes = neural_floats(&neural_of(net)->out);
+
+    for (uint32_t i = 0; i < count; i++) {
+        const double y = net->data->y[net->row[i]];
+
+        net->id[i] = net->row[i];
+        net->target[i] = (float)y;
+        if (neural_of(net)->loss != NEURAL_SOFTMAX)
+            continue;
+        if (!(y >= 0 && y < (double)classes))
+            return false;
+        net->label[i] = (uint32_t)y;
+    }
+    return true;
+}
+
+/* Sizes go behind the sums.  ERR_TOOBIG. */
+static enum err add_sizes(const struct net *net,
+                          const struct computation *asked, double loss)
+{
+    const uint32_t tensors = neural_of(net)->tensor_count;
+    const uint32_t chunks = net->head.chunks;
+    const int64_t limit = INT64_C(1) << follow_bits(NEURAL_BITS, chunks);
+    const int16_t *const exponent = asked->exponent + parameters_of(net);
+    int64_t *const sum = asked->tally->sum + parameters_of(net);
+    int64_t units;
+
+    if (!follow_measure_loss(NEURAL_BITS, chunks, exponent[tensors], loss,
+                             &units))
+        return ERR_TOOBIG;
+    for (uint32_t t = 0; t < tensors; t++) {
+        if (net->size[t] >= limit)
+            return ERR_TOOBIG;
+        sum[t] += net->size[t];
+    }
+    sum[tensors] += units;
+    return ERR_OK;
+}
+
+static enum err add_chunk(struct net *net, const struct computation *asked,
+                          uint32_t chunk)
+{
+    const uint32_t count =
+        sampler_select(&net->sampler, asked->step, chunk, net->row);
+    const struct neural_rows rows = {.count = count,
+                                     .x = net->x,
+                                     .label = net->label,
+                                     .target = net->target,
+                                     .id = net->id,
+                                     .seed = net->seed,
+                                     .step = asked->step};
+    struct neural_sums sums = {.exponent = asked->exponent + parameters_of(net),
+                               .sum = asked->tally->sum,
+                               .size = net->size};
+    enum err err = ERR_OK;
+
+    if (count > 0) { /* A short batch has chunks without any. */
+        neural_model_rows(&net->model, net->data, net->row, count, net->x);
+        err = read_labels(net, count)
+                  ? neural_work_gradient(net->work, &rows, &sums)
+                  : ERR_RANGE;
+        if (err == ERR_OK)
+            err = add_sizes(net, asked, sums.loss);
+    }
+    if (err == ERR_OK)
+        tally_mark(asked->tally, asked->exponent, chunk, sums.loss);
+    return err;
+}
+
+static enum err net_run(struct evaluator *self, const struct computation *asked,
+                        const struct flag *cancel)
+{
+    struct net *const net = (void *)self;
+    enum err err = asked->what.kind == EVALUATE_GRADIENT &&
+                           asked->tally->dims == self->dims
+                       ? load(net, asked)
+                       : ERR_SHAPE;
+
+    if (err != ERR_OK)
+        return err;
+    tally_fill(asked->tally);
+    for (uint32_t k = asked->first; k < asked->end && err == ERR_OK; k++) {
+        if (cancel != NULL && flag_raised(cancel))
+            err = ERR_CANCELLED;
+        else
+            err = add_chunk(net, asked, k);
+    }
+    return err;
+}
+
+static bool net_has_vector(const struct evaluator *self,
+                           enum evaluation_kind kind)
+{
+    (void)self;
+    (void)kind;
+    return true;
+}
+
+const struct evaluator_ops net_evaluator = {
+    .name = "net",
+    .anywhere = true,
+    .shape = net_shape,
+    .open = net_open,
+    .close = net_close,
+    .run = net_run,
+    .has_vector = net_has_vector,
+};
