@@ -294,8 +294,8 @@ static enum err describe(const struct source_options *options,
     if (options->storage != NULL &&
         !storage_parse(options->storage, &how->storage))
         return why_set(why, ERR_UNKNOWN,
-                       "no storage %.32s; there are f32, f64, bf16, i8, bit, "
-                       "index and csr",
+                       "no storage %.32s; there are f32, f64, bf16, i8, u8, "
+                       "pixel, bit, index and csr",
                        options->storage);
     return ERR_OK;
 }
@@ -524,30 +524,16 @@ static enum err load_file(const struct source_options *options,
     return err;
 }
 
-/* What a row is as an image: as the user says, else as the file does, unless
- * columns were added or left out. */
 static enum err shape_rows(const struct source_options *options,
                            struct dataset *data, struct why *why)
 {
-    const uint32_t features = features_of(options, data);
-    struct image image = data->image;
-    enum err err = ERR_OK;
+    const enum err err = image_settle(&data->image, options->shape,
+                                      features_of(options, data), why);
 
-    if (options->shape != NULL)
-        err = image_parse(options->shape, &image, why);
-    if (err == ERR_OK && image_columns(&image) == features)
-        data->image = image;
-    else if (err == ERR_OK && options->shape == NULL)
-        data->image = (struct image){0};
-    else if (err == ERR_OK)
-        err = why_set(why, ERR_MISMATCH,
-                      "%s: --shape %.32s has %llu numbers, and a row has %u "
-                      "columns",
-                      source_shown(options), options->shape,
-                      (unsigned long long)image_columns(&image), features);
-    if (err != ERR_OK)
-        dataset_close(data);
-    return err;
+    if (err == ERR_OK)
+        return err;
+    dataset_close(data);
+    return why_in(why, err, "%s", source_shown(options));
 }
 
 enum err source_encode(const struct source_options *options,

@@ -37,3 +37,15 @@ info grey.npy --labels labels --shape 5x3
 info grey.npy --shape 3x4
 info images --labels labels --shape square
 "$MUSTER" data info images --labels labels --format json | tr -d "\n " | grep -o "\"image\":[^]]*]"
+echo "--- the same bits as f32 rows"
+hash() {
+	"$MUSTER" train "$@" --labels labels --model softmax -q --format json |
+		sed -n 's/.*"hash": "\(.*\)".*/\1/p'
+}
+for how in "--steps 5" "--optim adam --batch 4 --passes 3" "--optim sgd --steps 3" "-n 2 --steps 5"; do
+	for data in images grey.npy; do
+		one=$(hash $data $how)
+		[ ${#one} = 64 ] && [ $one = "$(hash $data $how --storage f32)" ] &&
+			echo "$data $how"
+	done
+done

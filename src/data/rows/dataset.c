@@ -318,9 +318,10 @@ void dataset_floats(const struct dataset *data, const uint32_t *row,
 struct dense_rows dataset_chunk(const struct dataset *data, uint32_t chunk)
 {
     static const enum dense_storage forms[] = {
-        [STORAGE_F32] = DENSE_F32, [STORAGE_BF16] = DENSE_BF16,
-        [STORAGE_I8] = DENSE_I8,   [STORAGE_BIT] = DENSE_BIT,
-        [STORAGE_F64] = DENSE_F64,
+        [STORAGE_F32] = DENSE_F32,     [STORAGE_BF16] = DENSE_BF16,
+        [STORAGE_I8] = DENSE_I8,       [STORAGE_BIT] = DENSE_BIT,
+        [STORAGE_F64] = DENSE_F64,     [STORAGE_U8] = DENSE_U8,
+        [STORAGE_PIXEL] = DENSE_PIXEL,
     };
     const uint32_t first = dataset_first_row(data, chunk);
 

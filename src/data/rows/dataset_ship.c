@@ -178,6 +178,8 @@ static bool dense_valid(const struct dataset *data, const uint8_t *in,
     case STORAGE_F64:
         return all_finite_f64(in, count);
     case STORAGE_I8:
+    case STORAGE_U8:
+    case STORAGE_PIXEL:
     case STORAGE_INDEX:
     case STORAGE_CSR:
         break;

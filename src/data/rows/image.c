@@ -48,6 +48,22 @@ enum err image_parse(const char *text, struct image *image, struct why *why)
     return ERR_OK;
 }
 
+enum err image_settle(struct image *image, const char *text, uint32_t cols,
+                      struct why *why)
+{
+    const enum err err = text == NULL ? ERR_OK : image_parse(text, image, why);
+
+    if (err != ERR_OK || image_columns(image) == cols)
+        return err;
+    if (text != NULL)
+        return why_set(why, ERR_MISMATCH,
+                       "--shape %.32s has %llu numbers, and a row has %u "
+                       "columns",
+                       text, (unsigned long long)image_columns(image), cols);
+    *image = (struct image){0};
+    return ERR_OK;
+}
+
 /* Whole numbers from 0 to 255?  Raises *most to the largest. */
 static bool are_pixels(const double *value, uint64_t count, double *most)
 {

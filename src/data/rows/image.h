@@ -23,6 +23,12 @@ uint64_t image_columns(const struct image *image);
 MUST_CHECK enum err image_parse(const char *text, struct image *image,
                                 struct why *why);
 
+/* Of rows of so many columns: as the user says in `text`, else (NULL) as the
+ * file did, unless columns were added or left out.  ERR_MISMATCH: the text has
+ * another number of columns. */
+MUST_CHECK enum err image_settle(struct image *image, const char *text,
+                                 uint32_t cols, struct why *why);
+
 /* What values are to be divided by to lie between 0 and 1: 255 where they are
  * whole numbers from 0 to 255 and not all 0 or 1, as pixels are; else 1, and
  * where rows are no images.  Asks the values and not the storage, which must

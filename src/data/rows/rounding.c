@@ -84,22 +84,33 @@ __attribute__((optimize("O3"))) static void widen(const float *restrict row,
     }
 }
 
+/* A row that fp32 holds, as it lies or in `room`. */
+static const float *floats_of(const struct dataset *data, uint32_t row,
+                              float *room)
+{
+    if (data->storage == STORAGE_F32)
+        return dataset_row(data, row);
+    storage_floats(data->storage, dataset_row(data, row), data->stride, room);
+    return room;
+}
+
 /* The first column of fp32 rows that may lose something, and one behind the
  * last: most tables have none, which a pass without a branch can tell. */
 static enum err find_suspects(const struct dataset *data, uint32_t features,
                               uint32_t *first, uint32_t *end)
 {
-    float *const low = mem_new((size_t)data->stride * 2, sizeof *low);
-    float *high;
+    float *const low = mem_new((size_t)data->stride * 3, sizeof *low);
+    float *high, *room;
 
     *first = *end = 0;
     if (low == NULL)
         return ERR_NOMEM;
     high = low + data->stride;
-    memcpy(low, dataset_row(data, 0), data->stride * sizeof *low);
+    room = high + data->stride;
+    memcpy(low, floats_of(data, 0, room), data->stride * sizeof *low);
     memcpy(high, low, data->stride * sizeof *high);
     for (uint32_t i = 1; i < data->rows; i++)
-        widen(dataset_row(data, i), data->stride, low, high);
+        widen(floats_of(data, i, room), data->stride, low, high);
     for (uint32_t j = features; j-- > 0;) {
         if (!may_lose(low[j], high[j]))
             continue;
@@ -117,7 +128,7 @@ static enum err take_dense(const struct dataset *data, uint32_t features,
     uint32_t first = 0, end = features;
     enum err err = row == NULL ? ERR_NOMEM : ERR_OK;
 
-    if (err == ERR_OK && data->storage == STORAGE_F32)
+    if (err == ERR_OK && data->storage != STORAGE_F64)
         err = find_suspects(data, features, &first, &end);
     for (uint32_t i = 0; err == ERR_OK && first < end && i < data->rows; i++) {
         dataset_row_values(data, i, row);

@@ -342,6 +342,8 @@ static enum err say_does_not_hold(enum storage storage, struct why *why)
     static const char *const what[STORAGES] = {
         [STORAGE_BF16] = "values that 8 significant bits hold",
         [STORAGE_I8] = "whole numbers from -128 to 127",
+        [STORAGE_U8] = "whole numbers from 0 to 255",
+        [STORAGE_PIXEL] = "multiples of 1/255 from 0 to 1, as fp32",
         [STORAGE_BIT] = "values 0 and 1",
         [STORAGE_INDEX] = "values 0 and 1",
     };

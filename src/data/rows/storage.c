@@ -1,5 +1,5 @@
 /*
- * storage.c - packing and unpacking of rows: fp64, fp32, bf16, int8, bits,
+ * storage.c - packing and unpacking of rows: fp64, fp32, bf16, bytes, bits,
  * dense or sparse, and which of them holds every value exactly.
  */
 #include "data/rows/storage.h"
@@ -19,7 +19,7 @@ enum { DENSE_SHARE = 8, DENSE_SHARE_BITS = 32 };
 static const char *const names[STORAGES] = {
     [STORAGE_F32] = "f32", [STORAGE_BF16] = "bf16",   [STORAGE_I8] = "i8",
     [STORAGE_BIT] = "bit", [STORAGE_INDEX] = "index", [STORAGE_CSR] = "csr",
-    [STORAGE_F64] = "f64",
+    [STORAGE_F64] = "f64", [STORAGE_U8] = "u8",       [STORAGE_PIXEL] = "pixel",
 };
 
 enum storage storage_choose_dense(const struct census *census)
@@ -30,6 +30,10 @@ enum storage storage_choose_dense(const struct census *census)
         return STORAGE_BIT;
     if (census->fits & VALUES_I8)
         return STORAGE_I8;
+    if (census->fits & VALUES_U8)
+        return STORAGE_U8;
+    if (census->fits & VALUES_PIXEL)
+        return STORAGE_PIXEL;
     return census->fits & VALUES_BF16 && bytes > BF16_FROM_BYTES ? STORAGE_BF16
                                                                  : STORAGE_F32;
 }
@@ -65,6 +69,10 @@ bool storage_holds(enum storage storage, const struct census *census)
         return (census->fits & VALUES_I8) != 0;
     case STORAGE_BF16:
         return (census->fits & VALUES_BF16) != 0;
+    case STORAGE_U8:
+        return (census->fits & VALUES_U8) != 0;
+    case STORAGE_PIXEL:
+        return (census->fits & VALUES_PIXEL) != 0;
     case STORAGE_F32:
     case STORAGE_CSR:
     case STORAGE_F64:
@@ -86,6 +94,8 @@ size_t storage_row_bytes(enum storage storage, uint32_t stride)
     case STORAGE_BF16:
         return (size_t)stride * sizeof(uint16_t);
     case STORAGE_I8:
+    case STORAGE_U8:
+    case STORAGE_PIXEL:
         return stride;
     case STORAGE_BIT:
         return stride / 8;
@@ -160,6 +170,14 @@ void storage_pack(enum storage storage, const double *in, uint32_t cols,
         for (uint32_t j = 0; j < cols; j++)
             ((int8_t *)row)[j] = (int8_t)in[j];
         return;
+    case STORAGE_U8:
+        for (uint32_t j = 0; j < cols; j++)
+            ((uint8_t *)row)[j] = (uint8_t)in[j];
+        return;
+    case STORAGE_PIXEL:
+        for (uint32_t j = 0; j < cols; j++)
+            ((uint8_t *)row)[j] = storage_pixel(in[j]);
+        return;
     case STORAGE_BIT:
         pack_bits(in, cols, row);
         return;
@@ -188,6 +206,14 @@ void storage_unpack(enum storage storage, const void *row, uint32_t cols,
     case STORAGE_I8:
         for (uint32_t j = 0; j < cols; j++)
             out[j] = (double)((const int8_t *)row)[j];
+        return;
+    case STORAGE_U8:
+        for (uint32_t j = 0; j < cols; j++)
+            out[j] = (double)((const uint8_t *)row)[j];
+        return;
+    case STORAGE_PIXEL:
+        for (uint32_t j = 0; j < cols; j++)
+            out[j] = (double)dense_pixel(((const uint8_t *)row)[j]);
         return;
     case STORAGE_BIT:
         for (uint32_t j = 0; j < cols; j++)
@@ -218,6 +244,14 @@ void storage_floats(enum storage storage, const void *row, uint32_t cols,
         for (uint32_t j = 0; j < cols; j++)
             out[j] = (float)((const int8_t *)row)[j];
         return;
+    case STORAGE_U8:
+        for (uint32_t j = 0; j < cols; j++)
+            out[j] = (float)((const uint8_t *)row)[j];
+        return;
+    case STORAGE_PIXEL:
+        for (uint32_t j = 0; j < cols; j++)
+            out[j] = dense_pixel(((const uint8_t *)row)[j]);
+        return;
     case STORAGE_BIT:
         for (uint32_t j = 0; j < cols; j++)
             out[j] = (float)(((const uint8_t *)row)[j / 8] >> j % 8 & 1);
@@ -245,6 +279,12 @@ void storage_put(enum storage storage, void *row, uint32_t column, double value)
     case STORAGE_I8:
         ((int8_t *)row)[column] = (int8_t)value;
         return;
+    case STORAGE_U8:
+        ((uint8_t *)row)[column] = (uint8_t)value;
+        return;
+    case STORAGE_PIXEL:
+        ((uint8_t *)row)[column] = storage_pixel(value);
+        return;
     case STORAGE_BIT: {
         uint8_t *const byte = (uint8_t *)row + column / 8;
         const uint8_t mask = (uint8_t)(1u << column % 8);
@@ -271,6 +311,10 @@ double storage_get(enum storage storage, const void *row, uint32_t column)
         return (double)from_bf16(((const uint16_t *)row)[column]);
     case STORAGE_I8:
         return (double)((const int8_t *)row)[column];
+    case STORAGE_U8:
+        return (double)((const uint8_t *)row)[column];
+    case STORAGE_PIXEL:
+        return (double)dense_pixel(((const uint8_t *)row)[column]);
     case STORAGE_BIT:
         return (double)(((const uint8_t *)row)[column / 8] >> column % 8 & 1);
     case STORAGE_F64:

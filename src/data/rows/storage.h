@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "math/kernel/kernel.h"
+
 /* Which kernels read it.  Dense narrow forms give dense bits; index and csr
  * are profiles of their own.  Chosen from the data and --storage alone. */
 enum storage {
@@ -24,16 +26,20 @@ enum storage {
     STORAGE_INDEX,
     STORAGE_CSR,
     STORAGE_F64,
+    STORAGE_U8,
+    STORAGE_PIXEL, /* A byte k is k / 255, as a float: of images in IDX. */
 };
 
-#define STORAGES 7u
+#define STORAGES 9u
 
 enum value_fit {
     VALUES_ZERO_ONE = 1,
     VALUES_I8 = 2,
     VALUES_BF16 = 4,
     VALUES_F32 = 8,
-    VALUES_ALL = 15,
+    VALUES_U8 = 16,
+    VALUES_PIXEL = 32,
+    VALUES_ALL = 63,
 };
 
 /* What is known of all values of a table; an empty one has fits VALUES_ALL. */
@@ -44,6 +50,12 @@ struct census {
     uint64_t rounded; /* Values that fp32 did not hold... */
     double error;     /* ...and the largest relative error of one. */
 };
+
+/* The byte that stands for `value`, from 0 to 1, if one does. */
+static inline uint8_t storage_pixel(double value)
+{
+    return (uint8_t)(value * 255 + 0.5);
+}
 
 /* The forms that hold `value` exactly (bits of enum value_fit). */
 static inline uint32_t value_fits(double wide)
@@ -61,6 +73,10 @@ static inline uint32_t value_fits(double wide)
         fits |= VALUES_BF16;
     if (value >= -128 && value <= 127 && value == (float)(int32_t)value)
         fits |= VALUES_I8;
+    if (value >= 0 && value <= 255 && value == (float)(int32_t)value)
+        fits |= VALUES_U8;
+    if (value >= 0 && value <= 1 && value == dense_pixel(storage_pixel(wide)))
+        fits |= VALUES_PIXEL;
     if (value == 0 || value == 1)
         fits |= VALUES_ZERO_ONE;
     return fits;

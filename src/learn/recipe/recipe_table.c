@@ -121,16 +121,17 @@ static const struct option table[RECIPE_OPTIONS] = {
                            "after pixel; IDX and npy of three or four "
                            "dimensions say so themselves",
                    .traits = TRAIT(READING)},
-    [OPT_STORAGE] = {.name = "storage",
-                     .kind = VALUE_CHOICE,
-                     .value = "FORM",
-                     .choices = "f32|f64|bf16|i8|bit|index|csr",
-                     .shown = "chosen from the values",
-                     .help = "how rows lie in memory: f32, f64, bf16, i8, "
-                             "bit, index or csr; values are rounded to fp32 "
-                             "unless it is f64, which is chosen if rounding "
-                             "costs a column 0.01 % of its spread",
-                     .traits = TRAIT(STORAGE)},
+    [OPT_STORAGE] =
+        {.name = "storage",
+         .kind = VALUE_CHOICE,
+         .value = "FORM",
+         .choices = "f32|f64|bf16|i8|u8|pixel|bit|index|csr",
+         .shown = "chosen from the values",
+         .help = "how rows lie in memory: f32, f64, bf16, i8, "
+                 "u8, pixel, bit, index or csr; values are rounded to fp32 "
+                 "unless it is f64, which is chosen if rounding "
+                 "costs a column 0.01 % of its spread",
+         .traits = TRAIT(STORAGE)},
     [OPT_CACHE] = {.name = "cache",
                    .kind = VALUE_TEXT,
                    .value = "DIR",

@@ -58,7 +58,7 @@ static void more_make(struct more *more, uint32_t index)
 }
 
 /* The problem's values as narrow rows: cut, scaled to small integers, or only
- * whether they are positive. */
+ * whether they are positive; bytes are any bits of theirs. */
 static void narrow_value(struct more *more, enum dense_storage storage,
                          uint32_t at)
 {
@@ -79,6 +79,10 @@ static void narrow_value(struct more *more, enum dense_storage storage,
     case DENSE_BIT:
         if (x > 0)
             more->narrow[at / 8] |= (uint8_t)(1u << at % 8);
+        break;
+    case DENSE_U8:
+    case DENSE_PIXEL:
+        more->narrow[at] = (uint8_t)(bits >> 13);
         break;
     case DENSE_F32:
     case DENSE_F64:
@@ -154,6 +158,30 @@ static void check_wide(struct more *more, struct loss loss)
         hasher_add(&more->hasher, wide.bytes, sizeof wide.bytes);
 }
 
+/* The same of bytes and fp64 rows of what they stand for. */
+static void check_bytes(struct more *more, struct loss loss,
+                        enum dense_storage storage)
+{
+    struct dense_rows rows = more->problem.rows;
+    struct digest narrow;
+    struct digest wide;
+
+    for (uint32_t at = 0; at < rows.rows * rows.stride; at++) {
+        narrow_value(more, storage, at);
+        more->wide[at] = storage == DENSE_U8
+                             ? (double)more->narrow[at]
+                             : (double)dense_pixel(more->narrow[at]);
+    }
+    rows.storage = storage;
+    rows.x = more->narrow;
+    narrow = digest_of(more, loss, &rows);
+    rows.storage = DENSE_F64;
+    rows.x = more->wide;
+    wide = digest_of(more, loss, &rows);
+    if (!digest_equal(&narrow, &wide))
+        hasher_add(&more->hasher, narrow.bytes, sizeof narrow.bytes);
+}
+
 static void add_dense(struct more *more)
 {
     struct dense_rows rows = more->problem.rows;
@@ -172,6 +200,8 @@ static void add_dense(struct more *more)
         add_gradient(more, loss_plain(LOSS_SQUARED_HINGE), &rows);
     }
     check_wide(more, loss_plain(LOSS_LOGISTIC));
+    check_bytes(more, loss_plain(LOSS_LOGISTIC), DENSE_U8);
+    check_bytes(more, loss_plain(LOSS_LOGISTIC), DENSE_PIXEL);
 }
 
 /* The larger half of the problem's values. */

@@ -20,6 +20,12 @@
 /* Doubles of a block: 16 KiB, half of the smallest L1 about. */
 #define DENSE_BLOCK_DOUBLES 2048u
 
+/* k / 255 to the nearest float without a division: two products whose sum is
+ * rounded right for each of the 256 bytes (tests/unit/math/test_evaluation.c).
+ */
+#define PIXEL_HIGH 0x1.01p-8f
+#define PIXEL_LOW  0x1.010102p-24f
+
 /* Rows whose scores are known.  All arrays have room for `rows` rounded up to
  * 8; what stands there past `rows` is worked on and has no meaning. */
 struct dense_slopes {
@@ -83,6 +89,8 @@ static inline size_t dense_row_bytes(enum dense_storage storage, size_t stride)
     case DENSE_BF16:
         return stride * sizeof(uint16_t);
     case DENSE_I8:
+    case DENSE_U8:
+    case DENSE_PIXEL:
         return stride;
     case DENSE_BIT:
         return stride / 8;

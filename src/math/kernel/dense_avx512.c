@@ -4,14 +4,16 @@
  */
 #include "math/kernel/dense_ymm.h"
 
-#define VL               8
-#define ZL               4
-#define STEP             4
-#define N(x)             x##_avx512
-#define load_f32_avx512  load_f32_ymm
-#define load_bf16_avx512 load_bf16_ymm
-#define load_bit_avx512  load_bit_ymm
-#define FOLD(a, z)       fold_ymm(a, z)
+#define VL                8
+#define ZL                4
+#define STEP              4
+#define N(x)              x##_avx512
+#define load_f32_avx512   load_f32_ymm
+#define load_bf16_avx512  load_bf16_ymm
+#define load_u8_avx512    load_u8_ymm
+#define load_pixel_avx512 load_pixel_ymm
+#define load_bit_avx512   load_bit_ymm
+#define FOLD(a, z)        fold_ymm(a, z)
 
 typedef double vd_avx512
     __attribute__((vector_size(64), aligned(8), may_alias));

@@ -33,6 +33,20 @@ INLINE vd_portable load_i8_portable(const int8_t *p)
     return (vd_portable){(double)p[0], (double)p[1]};
 }
 
+INLINE vd_portable load_u8_portable(const uint8_t *p)
+{
+    return (vd_portable){(double)p[0], (double)p[1]};
+}
+
+INLINE vd_portable load_pixel_portable(const uint8_t *p)
+{
+    const float a = (float)p[0], b = (float)p[1];
+    const float x[2] = {a * PIXEL_HIGH + a * PIXEL_LOW,
+                        b * PIXEL_HIGH + b * PIXEL_LOW};
+
+    return load_f32_portable(x);
+}
+
 INLINE vd_portable load_bit_portable(const uint8_t *p, unsigned shift)
 {
     return (vd_portable){(double)(*p >> shift & 1),

@@ -31,6 +31,29 @@ INLINE ymm load_i8_ymm(const int8_t *p)
     return (ymm)_mm256_cvtepi32_pd(_mm_cvtepi8_epi32(_mm_cvtsi32_si128(bytes)));
 }
 
+/* Four bytes as 32-bit integers. */
+INLINE __m128i bytes_ymm(const uint8_t *p)
+{
+    int bytes;
+
+    memcpy(&bytes, p, sizeof bytes);
+    return _mm_cvtepu8_epi32(_mm_cvtsi32_si128(bytes));
+}
+
+INLINE ymm load_u8_ymm(const uint8_t *p)
+{
+    return (ymm)_mm256_cvtepi32_pd(bytes_ymm(p));
+}
+
+INLINE ymm load_pixel_ymm(const uint8_t *p)
+{
+    const __m128 k = _mm_cvtepi32_ps(bytes_ymm(p));
+
+    return (ymm)_mm256_cvtps_pd(
+        _mm_add_ps(_mm_mul_ps(k, _mm_set1_ps(PIXEL_HIGH)),
+                   _mm_mul_ps(k, _mm_set1_ps(PIXEL_LOW))));
+}
+
 /* a + v in the lanes whose bit is set.  Adding +0 elsewhere changes no bit: no
  * sum of ours is ever -0. */
 INLINE ymm add_bits_ymm(ymm a, ymm v, const uint8_t *p, unsigned shift)

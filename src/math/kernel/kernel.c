@@ -84,6 +84,10 @@ static float narrow_value(const struct dense_rows *in, size_t at)
         return (float)((const int8_t *)in->x)[at];
     case DENSE_BIT:
         return (float)(((const uint8_t *)in->x)[at / 8] >> at % 8 & 1);
+    case DENSE_U8:
+        return (float)((const uint8_t *)in->x)[at];
+    case DENSE_PIXEL:
+        return dense_pixel(((const uint8_t *)in->x)[at]);
     case DENSE_F32:
     case DENSE_F64:
         return ((const float *)in->x)[at];

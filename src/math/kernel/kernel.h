@@ -38,15 +38,29 @@
 /* How values lie in memory.  x_ij is the stored value as a double, so that
  * forms which hold the same values give the same bits: a narrow form is only
  * used where every value is exactly representable. */
-enum dense_storage { DENSE_F32, DENSE_BF16, DENSE_I8, DENSE_BIT, DENSE_F64 };
+enum dense_storage {
+    DENSE_F32,
+    DENSE_BF16,
+    DENSE_I8,
+    DENSE_BIT,
+    DENSE_F64,
+    DENSE_U8,
+    DENSE_PIXEL, /* A byte k stands for the float nearest k / 255. */
+};
 
-#define DENSE_STORAGES 5u
+#define DENSE_STORAGES 7u
+
+static inline float dense_pixel(uint8_t k)
+{
+    return (float)k / 255.0f;
+}
 
 /* Rows of one chunk: row i is x[i * stride .. +stride), padded with zeros. */
 struct dense_rows {
     enum dense_storage storage;
     const void *x; /* F32: float; BF16: uint16_t; I8: int8_t; BIT: one bit a
-                      column, stride / 8 bytes a row; F64: double. */
+                      column, stride / 8 bytes a row; F64: double; U8 and
+                      PIXEL: uint8_t. */
     const double *y;
     const double *weight; /* Sample weights; NULL: all 1. */
     uint32_t rows;

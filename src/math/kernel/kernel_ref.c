@@ -40,6 +40,10 @@ double ref_x(const struct dense_rows *in, uint32_t i, uint32_t j)
         return (double)(((const uint8_t *)in->x)[at / 8] >> at % 8 & 1);
     case DENSE_F64:
         return ((const double *)in->x)[at];
+    case DENSE_U8:
+        return (double)((const uint8_t *)in->x)[at];
+    case DENSE_PIXEL:
+        return (double)dense_pixel(((const uint8_t *)in->x)[at]);
     }
     return (double)((const float *)in->x)[at];
 }

@@ -85,11 +85,22 @@ INLINE double bf16(uint16_t half)
 #define F32(p)  ((VD){(double)(p)[0], (double)(p)[1]})
 #define BF16(p) ((VD){bf16((p)[0]), bf16((p)[1])})
 #define I8(p)   ((VD){(double)(p)[0], (double)(p)[1]})
+#define U8(p)   I8(p)
+#define PIXEL(p)                                                               \
+    ((VD){(double)dense_pixel((p)[0]), (double)dense_pixel((p)[1])})
 #define TARGET
 #include "math/kernel/softmax.inc"
 
 #ifdef __x86_64__
 #define SSE(p) ((const __m128i *)(const void *)(p))
+
+INLINE __attribute__((target("avx2"))) __m256d four_pixels(__m128i bytes)
+{
+    const __m128 k = _mm_cvtepi32_ps(_mm_cvtepu8_epi32(bytes));
+
+    return _mm256_cvtps_pd(_mm_add_ps(_mm_mul_ps(k, _mm_set1_ps(PIXEL_HIGH)),
+                                      _mm_mul_ps(k, _mm_set1_ps(PIXEL_LOW))));
+}
 
 #define VL     4
 #define TR     2
@@ -99,8 +110,10 @@ INLINE double bf16(uint16_t half)
 #define BF16(p)                                                                \
     _mm256_cvtps_pd(_mm_castsi128_ps(                                          \
         _mm_slli_epi32(_mm_cvtepu16_epi32(_mm_loadl_epi64(SSE(p))), 16)))
-#define I8(p)  _mm256_cvtepi32_pd(_mm_cvtepi8_epi32(_mm_loadu_si32(p)))
-#define TARGET __attribute__((target("avx2")))
+#define I8(p)    _mm256_cvtepi32_pd(_mm_cvtepi8_epi32(_mm_loadu_si32(p)))
+#define U8(p)    _mm256_cvtepi32_pd(_mm_cvtepu8_epi32(_mm_loadu_si32(p)))
+#define PIXEL(p) four_pixels(_mm_loadu_si32(p))
+#define TARGET   __attribute__((target("avx2")))
 #include "math/kernel/softmax.inc"
 
 #define VL     8
@@ -111,8 +124,19 @@ INLINE double bf16(uint16_t half)
 #define BF16(p)                                                                \
     _mm512_cvtps_pd(_mm256_castsi256_ps(_mm256_slli_epi32(                     \
         _mm256_cvtepu16_epi32(_mm_loadu_si128(SSE(p))), 16)))
-#define I8(p)  _mm512_cvtepi32_pd(_mm256_cvtepi8_epi32(_mm_loadl_epi64(SSE(p))))
-#define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
+#define I8(p)    _mm512_cvtepi32_pd(_mm256_cvtepi8_epi32(_mm_loadl_epi64(SSE(p))))
+#define U8(p)    _mm512_cvtepi32_pd(_mm256_cvtepu8_epi32(_mm_loadl_epi64(SSE(p))))
+#define PIXEL(p) eight_pixels(_mm_loadl_epi64(SSE(p)))
+#define TARGET   __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
+
+INLINE TARGET __m512d eight_pixels(__m128i bytes)
+{
+    const __m256 k = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes));
+
+    return _mm512_cvtps_pd(
+        _mm256_add_ps(_mm256_mul_ps(k, _mm256_set1_ps(PIXEL_HIGH)),
+                      _mm256_mul_ps(k, _mm256_set1_ps(PIXEL_LOW))));
+}
 
 /* l + (l+4). */
 INLINE TARGET __m256d fold_half(__m512d a)

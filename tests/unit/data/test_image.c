@@ -74,8 +74,8 @@ static struct dataset load(const char *storage, const char *shape,
 
 static void rows_become_floats(void **state)
 {
-    static const char *const storages[] = {"f32", "f64", "bf16", "i8",
-                                           "bit", "csr", "index"};
+    static const char *const storages[] = {"f32", "f64",   "bf16", "i8",   "u8",
+                                           "bit", "pixel", "csr",  "index"};
     const uint32_t rows[] = {29, 0, 3, 3};
 
     (void)state;
@@ -84,7 +84,7 @@ static void rows_become_floats(void **state)
             float out[4][COLS];
             struct dataset data;
 
-            fill(s >= 4);
+            fill(s >= 5);
             data = load(storages[s], NULL, intercept != 0);
             dataset_floats(&data, rows, 4, COLS, out[0]);
             for (uint32_t i = 0; i < 4; i++) {

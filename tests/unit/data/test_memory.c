@@ -19,7 +19,7 @@
 enum { ROWS = 700, COLS = 130 };
 
 /* Numbers of a kind: whole and small, bits, or any; most 0 if `thin`. */
-enum kind { ANY, SMALL, BITS };
+enum kind { ANY, SMALL, BITS, BYTES, PIXELS };
 
 static double number(enum kind kind, bool thin, uint32_t i, uint32_t j)
 {
@@ -27,9 +27,11 @@ static double number(enum kind kind, bool thin, uint32_t i, uint32_t j)
 
     if (thin && u % 61 != 0)
         return 0;
-    return kind == BITS    ? (thin ? 1 : u >> 3 & 1)
-           : kind == SMALL ? (double)(u >> 5 & 31) - 7
-                           : (double)(int32_t)u / 12345.67;
+    return kind == BITS     ? (thin ? 1 : u >> 3 & 1)
+           : kind == SMALL  ? (double)(u >> 5 & 31) - 7
+           : kind == BYTES  ? (double)(u >> 5 & 255)
+           : kind == PIXELS ? (u >> 5 & 255) / 255.0
+                            : (double)(int32_t)u / 12345.67;
 }
 
 static double table[ROWS][COLS], label[ROWS], turned[COLS][ROWS];
@@ -134,8 +136,33 @@ static void array_is_as_text(void **state)
     check(ANY, false, STORAGE_F32);
     check(SMALL, false, STORAGE_I8);
     check(BITS, false, STORAGE_BIT);
+    check(BYTES, false, STORAGE_U8);
+    check(PIXELS, false, STORAGE_PIXEL);
     check(ANY, true, STORAGE_CSR);
     check(BITS, true, STORAGE_INDEX);
+}
+
+static void bytes_are_as_numbers(void **state)
+{
+    static uint8_t bytes[ROWS][COLS];
+    struct memory_rows rows = by_rows();
+    enum storage wide, narrow;
+    struct digest one, two;
+
+    (void)state;
+    fill(BYTES, false);
+    one = load_memory(&rows, &wide);
+    for (uint32_t i = 0; i < ROWS; i++)
+        for (uint32_t j = 0; j < COLS; j++)
+            bytes[i][j] = (uint8_t)table[i][j];
+    rows.cell = CELL_U8;
+    rows.x = bytes;
+    rows.row_step = sizeof bytes[0];
+    rows.col_step = 1;
+    two = load_memory(&rows, &narrow);
+    assert_int_equal(wide, STORAGE_U8);
+    assert_int_equal(narrow, STORAGE_U8);
+    assert_memory_equal(&one, &two, sizeof one);
 }
 
 /* Whole numbers that fp32 does not hold are kept. */
@@ -329,6 +356,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(array_is_as_text),
+        cmocka_unit_test(bytes_are_as_numbers),
         cmocka_unit_test(rounding_is_seen),
         cmocka_unit_test(every_cell),
         cmocka_unit_test(csr_is_as_dense),

@@ -22,8 +22,8 @@
 #define TEXT      "test_shared.svm"
 #define FILE_NAME "test_shared.prepared"
 
-static const char *const storages[] = {"f32", "f64",   "bf16", "i8",
-                                       "bit", "index", "csr"};
+static const char *const storages[] = {"f32", "f64",   "bf16",  "i8", "u8",
+                                       "bit", "pixel", "index", "csr"};
 
 /* 0/1 values in rows of different lengths, one of them empty. */
 static void write_text(void)

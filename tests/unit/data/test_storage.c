@@ -19,8 +19,15 @@ static void test_fits(void **state)
     assert_int_equal(value_fits(0), VALUES_ALL);
     assert_int_equal(value_fits(1), VALUES_ALL);
     assert_int_equal(value_fits(-128), VALUES_I8 | VALUES_BF16 | VALUES_F32);
-    assert_int_equal(value_fits(127), VALUES_I8 | VALUES_BF16 | VALUES_F32);
-    assert_int_equal(value_fits(128), VALUES_BF16 | VALUES_F32);
+    assert_int_equal(value_fits(127),
+                     VALUES_I8 | VALUES_U8 | VALUES_BF16 | VALUES_F32);
+    assert_int_equal(value_fits(128), VALUES_U8 | VALUES_BF16 | VALUES_F32);
+    assert_int_equal(value_fits(255), VALUES_U8 | VALUES_BF16 | VALUES_F32);
+    assert_int_equal(value_fits(256), VALUES_BF16 | VALUES_F32);
+    assert_int_equal(value_fits((double)0.2f), VALUES_PIXEL | VALUES_F32);
+    assert_int_equal(value_fits((double)-0.2f), VALUES_F32);
+    for (int k = 0; k <= 255; k++)
+        assert_true(value_fits((double)(float)(k / 255.0)) & VALUES_PIXEL);
     assert_int_equal(value_fits(257), VALUES_F32);
     assert_int_equal(value_fits(0.5), VALUES_BF16 | VALUES_F32);
     assert_int_equal(value_fits((double)0.1f), VALUES_F32);
@@ -42,6 +49,8 @@ static void test_choice(void **state)
     } cases[] = {
         {{10, 10, 1, VALUES_ALL, 0, 0}, STORAGE_BIT},
         {{10, 10, 1, FITS_I8, 0, 0}, STORAGE_I8},
+        {{10, 10, 1, VALUES_U8 | FITS_BF16, 0, 0}, STORAGE_U8},
+        {{10, 10, 1, VALUES_PIXEL | VALUES_F32, 0, 0}, STORAGE_PIXEL},
         {{10, 10, 1, FITS_BF16, 0, 0}, STORAGE_F32},
         {{10, 10, 1, VALUES_F32, 0, 0}, STORAGE_F32},
         {{1 << 16, 1 << 10, 1 << 26, FITS_BF16, 0, 0}, STORAGE_F32},
@@ -64,7 +73,9 @@ static void test_choice(void **state)
     assert_false(storage_holds(STORAGE_BIT, &cases[1].census));
     assert_false(storage_holds(STORAGE_INDEX, &cases[1].census));
     assert_false(storage_holds(STORAGE_I8, &cases[2].census));
-    assert_false(storage_holds(STORAGE_BF16, &cases[3].census));
+    assert_false(storage_holds(STORAGE_U8, &cases[3].census));
+    assert_false(storage_holds(STORAGE_PIXEL, &cases[2].census));
+    assert_false(storage_holds(STORAGE_BF16, &cases[5].census));
 }
 
 /* Waiting rows take the least room, and lose nothing. */
@@ -110,6 +121,11 @@ static void test_rows_come_back(void **state)
         {STORAGE_F32, {0.5, -0x1.8p99, 0, 1, 7, -0.25, 0x1p-140, 3, 16777216}},
         {STORAGE_BF16, {0.5, -2, 0, 1, 256, 1.5, -0.125, 3, 4}},
         {STORAGE_I8, {-128, 127, 0, 1, 7, -5, 100, 3, 4}},
+        {STORAGE_U8, {255, 128, 0, 1, 7, 254, 100, 3, 4}},
+        {STORAGE_PIXEL,
+         {(double)(1 / 255.0f), (double)(254 / 255.0f), 0, 1,
+          (double)(127 / 255.0f), (double)(128 / 255.0f), (double)(3 / 255.0f),
+          (double)0.2f, (double)0.4f}},
         {STORAGE_BIT, {1, 0, 0, 1, 1, 1, 0, 1, 1}},
         {STORAGE_F64, {0.1, -2.5e300, 0, 1, 16777217, 1e-310, 7, 3, 4}},
     };
@@ -136,6 +152,8 @@ static void test_rows_come_back(void **state)
     assert_int_equal(storage_row_bytes(STORAGE_F32, 16), 64);
     assert_int_equal(storage_row_bytes(STORAGE_BF16, 16), 32);
     assert_int_equal(storage_row_bytes(STORAGE_I8, 16), 16);
+    assert_int_equal(storage_row_bytes(STORAGE_U8, 16), 16);
+    assert_int_equal(storage_row_bytes(STORAGE_PIXEL, 16), 16);
     assert_int_equal(storage_row_bytes(STORAGE_BIT, 16), 2);
     assert_int_equal(storage_row_bytes(STORAGE_F64, 16), 128);
 }

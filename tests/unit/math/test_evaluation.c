@@ -159,6 +159,10 @@ static float draw_value(enum dense_storage storage, float x, uint64_t at)
         return (float)((int)(dice % 256) - 128);
     case DENSE_BIT:
         return (float)(dice % 3 == 0);
+    case DENSE_U8:
+        return (float)(dice % 256);
+    case DENSE_PIXEL:
+        return (float)((double)(dice % 256) / 255);
     }
     return x;
 }
@@ -177,6 +181,12 @@ static void put_value(enum dense_storage storage, void *to, size_t at, float x)
         break;
     case DENSE_I8:
         ((int8_t *)to)[at] = (int8_t)x;
+        break;
+    case DENSE_U8:
+        ((uint8_t *)to)[at] = (uint8_t)x;
+        break;
+    case DENSE_PIXEL:
+        ((uint8_t *)to)[at] = (uint8_t)lrintf(x * 255);
         break;
     case DENSE_BIT:
         if (x != 0)
@@ -229,7 +239,8 @@ static void test_narrow_storage(void **state)
         struct chunk chunk;
         double *weight;
 
-        chunk_make(&chunk, seed, (enum chunk_kind)(seed / 5 % CHUNK_KINDS), 90,
+        chunk_make(&chunk, seed,
+                   (enum chunk_kind)(seed / DENSE_STORAGES % CHUNK_KINDS), 90,
                    seed % 16 == 0 ? 400 : 60);
         weight = add_weights(&chunk, seed / 24);
         assert_narrow(&chunk, storage, seed);

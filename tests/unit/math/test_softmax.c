@@ -29,6 +29,7 @@ struct example {
     uint16_t bf16[ROWS * STRIDE_MAX];
     int8_t i8[ROWS * STRIDE_MAX];
     uint8_t bit[ROWS * STRIDE_MAX / 8];
+    uint8_t u8[ROWS * STRIDE_MAX], pixel[ROWS * STRIDE_MAX];
     double f64[ROWS * STRIDE_MAX];
     double y[ROWS], weight[ROWS];
     double w[DIMS_MAX], v[DIMS_MAX];
@@ -47,6 +48,10 @@ static float draw_x(enum dense_storage storage, uint64_t seed, uint32_t at)
         return (float)(floor(u * 200) - 100) / 64;
     case DENSE_I8:
         return (float)(floor(u * 255) - 127);
+    case DENSE_U8:
+        return (float)floor(u * 256);
+    case DENSE_PIXEL:
+        return (float)(floor(u * 256) / 255);
     case DENSE_BIT:
         break;
     }
@@ -62,6 +67,8 @@ static void store(struct example *e, uint32_t at, float x)
     e->f64[at] = (double)x;
     e->bf16[at] = (uint16_t)(bits >> 16);
     e->i8[at] = (int8_t)(fabsf(x) < 128 ? x : 0);
+    e->u8[at] = (uint8_t)(x >= 0 ? x : 0);
+    e->pixel[at] = (uint8_t)(x >= 0 && x <= 1 ? lrintf(x * 255) : 0);
     if (x == 1.0f)
         e->bit[at / 8] |= (uint8_t)(1u << at % 8);
 }
@@ -107,6 +114,10 @@ static const void *stored(const struct example *e, enum dense_storage storage)
         return e->bit;
     case DENSE_F64:
         return e->f64;
+    case DENSE_U8:
+        return e->u8;
+    case DENSE_PIXEL:
+        return e->pixel;
     }
     return e->f32;
 }

@@ -25,6 +25,7 @@ struct sample {
     uint16_t bf16[ROWS_MAX * STRIDE_MAX];
     int8_t i8[ROWS_MAX * STRIDE_MAX];
     uint8_t bit[ROWS_MAX * STRIDE_MAX / 8];
+    uint8_t u8[ROWS_MAX * STRIDE_MAX], pixel[ROWS_MAX * STRIDE_MAX];
     double y[ROWS_MAX], weight[ROWS_MAX];
 };
 
@@ -36,6 +37,10 @@ static double draw(struct rng *rng, enum dense_storage storage)
         return (double)(float)(rng_unit(rng) - 0.5);
     if (storage == DENSE_F64)
         return rng_unit(rng) - 0.5;
+    if (storage == DENSE_U8)
+        return (double)rng_between(rng, 0, 255);
+    if (storage == DENSE_PIXEL)
+        return (double)(float)((double)rng_between(rng, 0, 255) / 255);
     return (double)rng_between(rng, -99, 99);
 }
 
@@ -50,11 +55,13 @@ static void make(struct sample *s, enum dense_storage storage, uint64_t seed)
     s->rows.stride = 8 * (1 + (uint32_t)rng_below(&rng, STRIDE_MAX / 8));
     s->rows.y = s->y;
     s->rows.weight = seed % 3 == 0 ? s->weight : NULL;
-    s->rows.x = storage == DENSE_F32    ? (void *)s->f32
-                : storage == DENSE_BF16 ? (void *)s->bf16
-                : storage == DENSE_I8   ? (void *)s->i8
-                : storage == DENSE_F64  ? (void *)s->x
-                                        : (void *)s->bit;
+    s->rows.x = storage == DENSE_F32     ? (void *)s->f32
+                : storage == DENSE_BF16  ? (void *)s->bf16
+                : storage == DENSE_I8    ? (void *)s->i8
+                : storage == DENSE_F64   ? (void *)s->x
+                : storage == DENSE_U8    ? (void *)s->u8
+                : storage == DENSE_PIXEL ? (void *)s->pixel
+                                         : (void *)s->bit;
     for (size_t at = 0; at < (size_t)s->rows.rows * s->rows.stride; at++) {
         const double value = draw(&rng, storage);
         const float x = (float)value;
@@ -64,7 +71,9 @@ static void make(struct sample *s, enum dense_storage storage, uint64_t seed)
         s->x[at] = value;
         s->f32[at] = x;
         s->bf16[at] = (uint16_t)(bits >> 16);
-        s->i8[at] = (int8_t)x;
+        s->i8[at] = storage == DENSE_I8 ? (int8_t)x : 0;
+        s->u8[at] = storage == DENSE_U8 ? (uint8_t)x : 0;
+        s->pixel[at] = storage == DENSE_PIXEL ? (uint8_t)lrintf(x * 255) : 0;
         if (x != 0)
             s->bit[at / 8] |= (uint8_t)(1u << at % 8);
     }

@@ -26,6 +26,8 @@ static float draw(enum storage storage, struct rng *rng)
     switch (storage) {
     case STORAGE_BIT:
     case STORAGE_INDEX:
+    case STORAGE_U8:
+    case STORAGE_PIXEL:
         return rng_chance(rng, 0.4) ? 1.0f : 0.0f;
     case STORAGE_F32:
     case STORAGE_BF16:
@@ -52,6 +54,10 @@ static void put(struct dataset *data, uint32_t i, uint32_t j, float value)
         break;
     case STORAGE_I8:
         ((int8_t *)data->x)[at] = (int8_t)value;
+        break;
+    case STORAGE_U8:
+    case STORAGE_PIXEL:
+        storage_put(data->storage, dataset_row(data, i), j, (double)value);
         break;
     case STORAGE_BIT:
         if (value != 0)
@@ -195,14 +201,15 @@ static void test_storages_agree(void **state)
         {STORAGE_F32, STORAGE_BF16, 0},     {STORAGE_F32, STORAGE_I8, 0},
         {STORAGE_F32, STORAGE_CSR, 1e-12},  {STORAGE_BIT, STORAGE_INDEX, 2e-7},
         {STORAGE_CSR, STORAGE_BF16, 1e-12}, {STORAGE_F32, STORAGE_F64, 0},
+        {STORAGE_BIT, STORAGE_U8, 0},       {STORAGE_BIT, STORAGE_PIXEL, 0},
     };
 
     (void)state;
     for (uint64_t seed = 0; seed < 480; seed++) {
-        const unsigned pair = (unsigned)(seed % 6);
-        const enum model_kind kind = (enum model_kind)(seed / 6 % 2);
+        const unsigned pair = (unsigned)(seed % 8);
+        const enum model_kind kind = (enum model_kind)(seed / 8 % 2);
         const enum evaluation_kind what =
-            seed / 12 % 2 == 0 ? EVALUATE_GRADIENT : EVALUATE_HESSVEC;
+            seed / 16 % 2 == 0 ? EVALUATE_GRADIENT : EVALUATE_HESSVEC;
         struct dataset data[2];
         struct asked asked[2];
 
