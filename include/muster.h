@@ -306,7 +306,8 @@ MUSTER_API enum muster_status muster_about(const struct muster_model *model,
                                            struct muster_info *info, char *why);
 /* The hash alone; the model's. */
 MUSTER_API const char *muster_hash(const struct muster_model *model);
-/* `dims` numbers: one vector after the other, in the order of the columns. */
+/* `dims` numbers: one vector after the other, in the order of the columns.
+ * NULL of a network, whose tensors are in its file. */
 MUSTER_API const double *muster_weights(const struct muster_model *model);
 /* `classes` numbers, ascending; NULL if there are none. */
 MUSTER_API const double *muster_classes(const struct muster_model *model);

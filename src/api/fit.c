@@ -141,8 +141,7 @@ static const char *how_it_ended(const struct train_result *result)
 static void describe(const struct fitting *f, const struct train_result *result,
                      struct muster_model *model)
 {
-    model->dims =
-        (uint64_t)model->file.outputs * model_file_weights(&model->file);
+    model->dims = model_file_numbers(&model->file);
     model->steps = result->steps;
     model->evaluations = result->evaluations;
     model->objective = result->outcome.objective * f->setup.shown_factor;

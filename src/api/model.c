@@ -150,7 +150,9 @@ enum muster_status muster_save(const struct muster_model *model,
 
 void model_name(struct muster_model *model)
 {
-    const struct digest digest = hash_f64(model->file.w, (size_t)model->dims);
+    const struct digest digest =
+        model->own ? hash_f64(model->file.w, (size_t)model->dims)
+                   : model_file_hash(&model->file);
 
     (void)digest_text(&digest, model->hash);
 }
@@ -164,7 +166,7 @@ static enum muster_status give(enum err err, struct muster_model *made,
         muster_free(made);
         return status_of_data(err, sentence, why);
     }
-    made->dims = (uint64_t)made->file.outputs * model_file_weights(&made->file);
+    made->dims = model_file_numbers(&made->file);
     model_name(made);
     *model = made;
     return status_end(ERR_OK, sentence, why);

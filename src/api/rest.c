@@ -97,7 +97,7 @@ muster_one_against_rest(const struct muster_model *const *models,
         muster_free(made);
         return status_end(err, &sentence, why);
     }
-    made->dims = (uint64_t)count * model_file_weights(&made->file);
+    made->dims = model_file_numbers(&made->file);
     model_name(made);
     *model = made;
     return status_end(ERR_OK, &sentence, why);

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "learn/rows.h"
 #include "learn/setup.h"
+#include "model/files/safetensors.h"
 #include "os/file/file.h"
 #include "os/file/input.h"
 #include "os/file/output.h"
@@ -143,7 +144,10 @@ bool model_begins(const char *head, size_t size)
     static const char begin[] = "solver_type ";
 
     _Static_assert(sizeof begin - 1 == MODEL_HEAD_SIZE, "as long as that");
-    return size >= MODEL_HEAD_SIZE && memcmp(head, begin, MODEL_HEAD_SIZE) == 0;
+    _Static_assert(TENSORS_HEAD_SIZE <= MODEL_HEAD_SIZE, "it tells both");
+    return (size >= MODEL_HEAD_SIZE &&
+            memcmp(head, begin, MODEL_HEAD_SIZE) == 0) ||
+           safetensors_begins(head, size);
 }
 
 bool save_destroys(const char *path)
@@ -182,11 +186,12 @@ static enum err check_text(const char *path, struct why *why)
         return err;
     err = input_read_at(&input, 0, first, sizeof first, &got);
     input_close(&input);
-    if (err == ERR_OK && memchr(first, '\0', got) == NULL)
+    if (err == ERR_OK && (memchr(first, '\0', got) == NULL ||
+                          safetensors_begins(first, got)))
         return ERR_OK;
     return why_set(why, ERR_FORMAT,
-                   "%.200s: not a model in LIBLINEAR's text "
-                   "form",
+                   "%.200s: not a model, neither LIBLINEAR's text nor a "
+                   "network in safetensors",
                    path);
 }
 
@@ -204,7 +209,7 @@ enum err model_load(const char *path, struct model_file *model, struct why *why)
     err = model_file_decode(model, (const char *)text, size, why);
     mem_free(text);
     /* A bad file is not a bad command line. */
-    if (err == ERR_RANGE || err == ERR_UNSUPPORTED)
+    if (err != ERR_OK && err != ERR_NOMEM)
         err = ERR_FORMAT;
     return err == ERR_OK ? err : why_in(why, err, "%.200s", path);
 }

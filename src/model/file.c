@@ -1,7 +1,7 @@
 /*
- * file.c - a writer and a reader for model files in LIBLINEAR's format, with
- * the encoder's text behind the weights.  The reader trusts nothing: sizes are
- * checked before memory is asked for.
+ * file.c - a writer and a reader for model files: those of linear models in
+ * LIBLINEAR's format, with the encoder's text behind the weights.  The reader
+ * trusts nothing: sizes are checked before memory is asked for.
  */
 #include "model/file.h"
 
@@ -13,6 +13,9 @@
 #include "base/mem.h"
 #include "base/plain.h"
 #include "data/text/number.h"
+#include "model/files/network.h"
+#include "model/files/safetensors.h"
+#include "model/net/neural_model.h"
 
 enum { HEAD_BYTES = 512, WEIGHT_BYTES = 32 };
 #define MARK "muster" /* Before a kind that LIBLINEAR has no name for. */
@@ -66,11 +69,29 @@ uint32_t model_file_weights(const struct model_file *model)
     return model->features + (model->intercept ? 1 : 0);
 }
 
+size_t model_file_numbers(const struct model_file *model)
+{
+    return model->net != NULL
+               ? model->net->neural.parameters
+               : (size_t)model->outputs * model_file_weights(model);
+}
+
+struct digest model_file_hash(const struct model_file *model)
+{
+    const size_t numbers = model_file_numbers(model);
+
+    return model->net != NULL ? hash_f32(model->net->parameters, numbers)
+                              : hash_f64(model->w, numbers);
+}
+
 void model_file_close(struct model_file *model)
 {
     mem_free(model->label);
     mem_free(model->w);
     encoder_close(&model->encoder);
+    if (model->net != NULL)
+        neural_model_close(model->net);
+    mem_free(model->net);
     *model = (struct model_file){0};
 }
 
@@ -137,8 +158,8 @@ static bool has_encoder(const struct model_file *model)
            model->encoder.wide;
 }
 
-enum err model_file_encode(const struct model_file *model, char **text,
-                           size_t *size)
+static enum err encode_linear(const struct model_file *model, char **text,
+                              size_t *size)
 {
     const uint32_t count = model_file_weights(model);
     const size_t numbers = (size_t)count * model->outputs;
@@ -180,6 +201,13 @@ enum err model_file_encode(const struct model_file *model, char **text,
     *text = out.data;
     *size = out.size;
     return ERR_OK;
+}
+
+enum err model_file_encode(const struct model_file *model, char **text,
+                           size_t *size)
+{
+    return model->net != NULL ? network_file_encode(model, text, size)
+                              : encode_linear(model, text, size);
 }
 
 /* LIBLINEAR reads with fscanf: words, wherever the lines break. */
@@ -515,8 +543,11 @@ enum err model_file_decode(struct model_file *model, const char *text,
     struct words in = {.at = text, .end = text + end, .line = 1};
     struct model_file made = {0};
     struct head head = {.bias = -1};
-    enum err err = read_head(&in, &made, &head, why);
+    enum err err;
 
+    if (safetensors_begins(text, size))
+        return network_file_decode(model, text, size, why);
+    err = read_head(&in, &made, &head, why);
     if (err == ERR_OK)
         err = read_weights(&in, &made, &head, why);
     if (err == ERR_OK)

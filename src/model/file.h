@@ -1,5 +1,6 @@
 /*
- * file.h - linear models as LIBLINEAR's text.
+ * file.h - models and their files: linear ones as LIBLINEAR's text, networks as
+ * safetensors (files/network.h).
  *
  *     solver_type L2R_LR          L2R_L2LOSS_SVC for svm, L2R_L1LOSS_SVC_DUAL
  *                                 for hinge, L2R_L2LOSS_SVR for linear,
@@ -35,10 +36,13 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "data/table/encode.h"
 #include "model/linear/problem.h"
 
 #define MODEL_CLASSES_MAX CLASSES_MAX
+
+struct neural_model;
 
 struct model_file {
     enum model_kind kind;
@@ -52,16 +56,23 @@ struct model_file {
     double *w;         /* outputs vectors of model_file_weights, one after the
                           other. */
     struct encoder encoder; /* Of the rows; zeroed if nothing is known. */
+    /* A network with its parameters, whose scores they are then; `w` is NULL,
+     * and `kind` says what is made of scores: softmax, or linear.  NULL: a
+     * linear model. */
+    struct neural_model *net;
 };
 
-/* Of one output. */
+/* Of one output of a linear model. */
 uint32_t model_file_weights(const struct model_file *model);
+/* All numbers that were learnt, and their hash. */
+size_t model_file_numbers(const struct model_file *model);
+struct digest model_file_hash(const struct model_file *model);
 void model_file_close(struct model_file *model); /* Zeroed is safe. */
 /* The word that a label stands for; NULL if labels are numbers. */
 const char *model_file_word(const struct model_file *model, double label);
 
-/* The text, to be freed with mem_free; not NUL-terminated.  ERR_RANGE if a
- * weight is not finite. */
+/* The file's bytes, to be freed with mem_free; not NUL-terminated.  ERR_RANGE
+ * if a weight is not finite. */
 MUST_CHECK enum err model_file_encode(const struct model_file *model,
                                       char **text, size_t *size);
 

@@ -80,13 +80,6 @@ struct layer_ops {
     size_t (*torch_place)(const struct layer *layer, size_t i);
 };
 
-/* Operations of one sample forward, as neural_flops counts them: those of
- * products alone. */
-static inline uint64_t layer_flops(const struct layer *layer)
-{
-    return 2 * (uint64_t)neural_floats(&layer->to) * layer->inputs;
-}
-
 /* By its name; NULL: none.  *rest is what follows it. */
 const struct layer_ops *layer_find(const char *text, const char **rest);
 /* Name number i; NULL behind the last. */

@@ -38,10 +38,10 @@ static const char *shape(struct layer *l)
     const struct conv c = conv_of(l);
 
     if (l->pad >= l->tall || l->pad >= l->wide)
-        return "has as many zeros on a side as its kernel is wide";
+        return "kernel has as many zeros on a side of its input";
     if (l->in.height + 2 * l->pad < l->tall ||
         l->in.width + 2 * l->pad < l->wide)
-        return "has a kernel larger than its input";
+        return "kernel is larger than its input";
     l->to = (struct neural_shape){conv_height(&c), conv_width(&c), l->out};
     l->weights = l->out * conv_patch(&c);
     l->biases = l->out;

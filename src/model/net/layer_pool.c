@@ -26,7 +26,7 @@ static bool parse(const char *rest, struct layer *l)
 static const char *shape(struct layer *l)
 {
     if (l->in.height < l->tall || l->in.width < l->wide)
-        return "has a window larger than its input";
+        return "window is larger than its input";
     l->to = (struct neural_shape){(l->in.height - l->tall) / l->stride + 1,
                                   (l->in.width - l->wide) / l->stride + 1,
                                   l->in.channels};

@@ -75,7 +75,7 @@ static enum err fit_layer(struct layer *l, uint32_t number,
     print_shape(in, below);
     if (wrong != NULL && l->wide > 0)
         return why_set(why, ERR_SHAPE,
-                       "layer %u, \"%s\": %u x %u %s, which is %s", number,
+                       "layer %u, \"%s\": its %u x %u %s, which is %s", number,
                        l->text, l->tall, l->wide, wrong, below);
     if (wrong != NULL)
         return why_set(why, ERR_SHAPE, "layer %u, \"%s\": %s, which is %s",

@@ -5,6 +5,7 @@
 #include "model/net/neural_model.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/check.h"
 #include "base/mem.h"
@@ -34,6 +35,21 @@ void neural_model_close(struct neural_model *model)
     mem_free(model->parameters);
     neural_close(&model->neural);
     *model = (struct neural_model){0};
+}
+
+bool neural_text_begins(const char *text)
+{
+    char word[NEURAL_TEXT_MAX] = "";
+    const char *const first = text + strspn(text, " \t\r\n");
+    const size_t length = strcspn(first, " \t\r\n");
+    struct layer layer = {0};
+    const char *rest;
+
+    if (length >= sizeof word)
+        return false;
+    memcpy(word, first, length);
+    layer.ops = layer_find(word, &rest);
+    return layer.ops != NULL && layer.ops->parse(rest, &layer);
 }
 
 /* --- torch --------------------------------------------------------------- */
@@ -93,11 +109,25 @@ void neural_torch_in(const struct neural *net, uint32_t t, const float *numbers,
         parameters[our_place(net, t, i)] = numbers[i];
 }
 
+/* --- what is shown ------------------------------------------------------- */
+
+struct neural_layer neural_layer(const struct neural *net, uint32_t layer)
+{
+    const struct layer *const l = &net->layers[layer];
+
+    CHECK(layer < net->layer_count);
+    return (struct neural_layer){.text = l->text,
+                                 .to = l->to,
+                                 .parameters = l->weights + l->biases,
+                                 .flops = 2 * (uint64_t)neural_floats(&l->to) *
+                                          l->inputs};
+}
+
 uint64_t neural_flops(const struct neural *net)
 {
     uint64_t flops = 0;
 
     for (uint32_t i = 0; i < net->layer_count; i++)
-        flops += layer_flops(&net->layers[i]);
+        flops += neural_layer(net, i).flops;
     return flops;
 }

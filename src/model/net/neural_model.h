@@ -16,6 +16,7 @@
 #ifndef MODEL_NET_NEURAL_MODEL_H
 #define MODEL_NET_NEURAL_MODEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,18 @@ MUST_CHECK enum err neural_model_init(struct neural_model *model,
                                       struct why *why);
 void neural_model_close(struct neural_model *model); /* Zeroed is safe. */
 
+/* Is its first word a layer? */
+bool neural_text_begins(const char *text);
+
+/* What a layer makes of an image. */
+struct neural_layer {
+    const char *text;
+    struct neural_shape to;
+    size_t parameters;
+    uint64_t flops;
+};
+
+struct neural_layer neural_layer(const struct neural *net, uint32_t layer);
 /* Floating-point operations of one image forward, a multiplication and an
  * addition being two; training takes about three times as many. */
 uint64_t neural_flops(const struct neural *net);

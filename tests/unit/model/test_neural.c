@@ -336,11 +336,11 @@ static void texts_are_refused_in_words(void **state)
         {"drop. dense3", ERR_FORMAT, "not understood"},
         {"pool16 dense3", ERR_FORMAT, "at most pool15"},
         {"relu conv9x9x3", ERR_SHAPE,
-         "layer 2, \"conv9x9x3\": 9 x 9 has a kernel larger than its input, "
+         "layer 2, \"conv9x9x3\": its 9 x 9 kernel is larger than its input, "
          "which is 7 x 8 x 2"},
         {"conv3x3x3+3", ERR_SHAPE, "zeros on a side"},
         {"pool4 pool2 dense3", ERR_SHAPE,
-         "layer 2, \"pool2\": 2 x 2 has a window larger than its input, which "
+         "layer 2, \"pool2\": its 2 x 2 window is larger than its input, which "
          "is 1 x 2 x 2"},
         {"dense1", ERR_SHAPE, "1 x 1 x 1"},
         {"dense1000000 dense1000000", ERR_SHAPE, "too many numbers"},
