@@ -51,8 +51,10 @@ static const struct command commands[] = {
      predict_command},
     {"model",
      POSITIONAL(CMD_MODEL, OPT_MODEL_ACTION, OPT_MODEL_FILE, OPT_CONVERTED),
-     "show|convert MODEL [OUT]", "Look into a model file, or convert it", NULL,
+     "show|convert MODEL [OUT]", "Look into a model file, or convert it",
+     "With --shape, MODEL is the text of a network, or a file that holds it.",
      "  muster model show model.txt\n"
+     "  muster model show \"conv3x3x8 relu pool2 dense10\" --shape 28x28x1\n"
      "  muster model convert model.txt model.npy\n",
      model_command},
     {"join", POSITIONAL(CMD_JOIN, OPT_ADDRESS), "HOST:PORT|RUN",

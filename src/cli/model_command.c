@@ -1,9 +1,12 @@
 /*
  * model_command.c - `muster model`: what is in a model file, and other forms of
- * it.
+ * it; what a network would be.
  *
- *     .npy           <f8, shape (features) or (classes, features)
- *     .safetensors   one tensor "weight", the rest as metadata
+ *     .npy           <f8, shape (features) or (classes, features); of a network
+ *                    <f4, all parameters one after the other, as torch's
+ *                    parameters_to_vector has them
+ *     .safetensors   one tensor "weight", the rest as metadata; a network's own
+ *                    form
  *     .csv           feature,weight: features by name, if the training table
  *                    had names, else counted as there; "intercept" last
  *     .txt, .model   LIBLINEAR's text; so is a name without an ending
@@ -15,24 +18,26 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/check.h"
 #include "base/mem.h"
 #include "base/plain.h"
 #include "cli/cli.h"
 #include "cli/pages/page.h"
+#include "cli/show/net_show.h"
+#include "data/rows/image.h"
 #include "data/span.h"
 #include "learn/classes.h"
+#include "learn/network_text.h"
 #include "learn/save.h"
 #include "model/files/safetensors.h"
+#include "model/net/neural_model.h"
+#include "os/file/file.h"
 #include "os/file/output.h"
 
-#define LARGEST   5u /* Weights shown. */
-#define NAME_SIZE 1024u
-#define NPY_ALIGN 64u
-
-static size_t numbers(const struct model_file *model)
-{
-    return (size_t)model->outputs * model_file_weights(model);
-}
+#define LARGEST      5u /* Weights shown. */
+#define NAME_SIZE    1024u
+#define NPY_ALIGN    64u
+#define CHUNK_IMAGES 16u /* As training has them unless told otherwise. */
 
 static json_t *labels_json(const struct model_file *model)
 {
@@ -165,10 +170,12 @@ static void note_large(struct summary *summary, const double *w, size_t index)
 
 static struct summary summarise(const struct model_file *model)
 {
+    const size_t numbers = model_file_numbers(model);
     struct summary summary = {0};
     double squares = 0;
 
-    for (size_t j = 0; j < numbers(model); j++) {
+    CHECK(model->w != NULL);
+    for (size_t j = 0; j < numbers; j++) {
         summary.nonzero += model->w[j] != 0;
         squares += model->w[j] * model->w[j];
         if (j < model->features && model->w[j] != 0)
@@ -178,30 +185,36 @@ static struct summary summarise(const struct model_file *model)
     return summary;
 }
 
-static void show_text(const struct model_file *model)
+static void show_labels(const struct model_file *model)
 {
-    const struct summary summary = summarise(model);
     char shown[NAME_SIZE];
 
-    (void)printf("kind       %s\n", model_ops(model->kind)->name);
-    if (model->classes > 0) {
-        (void)printf("labels    ");
-        for (uint32_t k = 0; k < model->classes; k++) {
-            const char *word = model_file_word(model, model->label[k]);
+    if (model->classes == 0)
+        return;
+    (void)printf("labels    ");
+    for (uint32_t k = 0; k < model->classes; k++) {
+        const char *word = model_file_word(model, model->label[k]);
 
-            if (word != NULL)
-                (void)printf(" %s%s%s", class_mark(word), clean(word, shown),
-                             class_mark(word));
-            else
-                (void)printf(" %.17g", model->label[k]);
-        }
-        (void)printf("\n");
+        if (word != NULL)
+            (void)printf(" %s%s%s", class_mark(word), clean(word, shown),
+                         class_mark(word));
+        else
+            (void)printf(" %.17g", model->label[k]);
     }
+    (void)printf("\n");
+}
+
+static void show_linear(const struct model_file *model)
+{
+    const struct summary summary = summarise(model);
+
+    (void)printf("kind       %s\n", model_ops(model->kind)->name);
+    show_labels(model);
     (void)printf("features   %u\n", model->features);
     if (model->intercept && model->outputs == 1)
         (void)printf("intercept  %.17g\n", model->w[model->features]);
     (void)printf("weights    %zu of %zu not zero, |w| %.6g\n", summary.nonzero,
-                 numbers(model), summary.norm);
+                 model_file_numbers(model), summary.norm);
     if (model->encoder.kind != ENCODER_NONE)
         show_encoder(&model->encoder);
     if (model->outputs > 1 || summary.count == 0)
@@ -218,34 +231,112 @@ static void show_text(const struct model_file *model)
     (void)printf("\n");
 }
 
-static void show_json(const struct model_file *model)
+static json_t *linear_json(const struct model_file *model)
 {
     const struct summary summary = summarise(model);
 
-    say_json(
-        json_pack("{s:s, s:o, s:I, s:b, s:I, s:I, s:f, s:o}", "kind",
-                  model_ops(model->kind)->name, "labels", labels_json(model),
-                  "features", (json_int_t)model->features, "intercept",
-                  (int)model->intercept, "vectors", (json_int_t)model->outputs,
-                  "nonzero", (json_int_t)summary.nonzero, "norm", summary.norm,
-                  "encoder", encoder_json(&model->encoder)));
+    return json_pack("{s:s, s:o, s:I, s:b, s:I, s:I, s:f, s:o}", "kind",
+                     model_ops(model->kind)->name, "labels", labels_json(model),
+                     "features", (json_int_t)model->features, "intercept",
+                     (int)model->intercept, "vectors",
+                     (json_int_t)model->outputs, "nonzero",
+                     (json_int_t)summary.nonzero, "norm", summary.norm,
+                     "encoder", encoder_json(&model->encoder));
 }
 
-static void put_doubles(struct page *page, const double *w, size_t count)
+/* A network from a file, of which more is known than its net. */
+static void show_network(const struct model_file *model)
 {
-    for (size_t j = 0; j < count; j++) {
-        uint8_t bytes[8];
-        struct writer out = writer_on(bytes, sizeof bytes);
+    const struct digest hash = model_file_hash(model);
+    char text[DIGEST_TEXT];
 
-        put_f64(&out, w[j]);
-        page_add(page, bytes, sizeof bytes);
+    (void)printf("kind       network, %s\n",
+                 model->classes > 0 ? "softmax" : "squared");
+    show_labels(model);
+    if (model->net->divisor != 1)
+        (void)printf("values     divided by %.17g\n", model->net->divisor);
+    if (model->encoder.kind != ENCODER_NONE)
+        show_encoder(&model->encoder);
+    (void)printf("hash       %s\n", digest_text(&hash, text));
+}
+
+static void add_network(const struct model_file *model, json_t *object)
+{
+    const struct digest hash = model_file_hash(model);
+    char text[DIGEST_TEXT];
+
+    (void)json_object_update_new(
+        object,
+        json_pack("{s:s, s:s, s:o, s:f, s:o, s:s}", "kind", "network", "loss",
+                  model->classes > 0 ? "softmax" : "squared", "labels",
+                  labels_json(model), "divisor", model->net->divisor, "encoder",
+                  encoder_json(&model->encoder), "hash",
+                  digest_text(&hash, text)));
+}
+
+/* Of a text there is no model yet (kind MODEL_LINEAR, no classes, no
+ * parameters). */
+static enum err show_net(const struct cli *cli, const struct model_file *model,
+                         struct why *why)
+{
+    const struct recipe *const recipe = &cli->options.recipe;
+    struct net_needs needs;
+    const enum err err =
+        net_needs(&model->net->neural,
+                  recipe_given(recipe, OPT_CHUNK_ROWS)
+                      ? (uint32_t)recipe_count(recipe, OPT_CHUNK_ROWS)
+                      : CHUNK_IMAGES,
+                  recipe_given(recipe, OPT_THREADS)
+                      ? (uint32_t)recipe_count(recipe, OPT_THREADS)
+                      : 1,
+                  &needs, why);
+    const bool trained = model->net->parameters != NULL;
+
+    if (err != ERR_OK)
+        return err;
+    if (cli->json) {
+        json_t *const object = net_json(model->net, &needs);
+
+        if (trained)
+            add_network(model, object);
+        say_json(object);
+        return ERR_OK;
     }
+    if (trained)
+        show_network(model);
+    net_show(model->net, &needs);
+    return ERR_OK;
+}
+
+static enum err show(const struct cli *cli, const struct model_file *model,
+                     struct why *why)
+{
+    if (model->net != NULL)
+        return show_net(cli, model, why);
+    if (cli->json)
+        say_json(linear_json(model));
+    else
+        show_linear(model);
+    return ERR_OK;
 }
 
 static void pad(struct page *page, size_t before, size_t align)
 {
     while ((before + page->size) % align != 0 && !page->failed)
         page_put(page, " ");
+}
+
+static void put_parameters(struct page *page, const struct neural_model *model)
+{
+    const struct neural *const net = &model->neural;
+    float *const room = mem_new(net->parameters, sizeof *room);
+
+    page->failed = page->failed || room == NULL;
+    for (uint32_t t = 0; t < net->tensor_count && !page->failed; t++) {
+        neural_torch_out(net, t, model->parameters, room);
+        page_add(page, room, net->tensors[t].count * sizeof *room);
+    }
+    mem_free(room);
 }
 
 /* Format 1.0: magic, version, length, a Python dict padded to 64 bytes. */
@@ -256,9 +347,10 @@ static void put_npy(struct page *page, const struct model_file *model)
     uint8_t length[2];
     struct writer out = writer_on(length, sizeof length);
 
-    page_put(&head, "{'descr': '<f8', 'fortran_order': False, 'shape': (");
-    if (model->outputs == 1)
-        page_put(&head, "%u,), }", cols);
+    page_put(&head, "{'descr': '<f%c', 'fortran_order': False, 'shape': (",
+             model->net != NULL ? '4' : '8');
+    if (model->net != NULL || model->outputs == 1)
+        page_put(&head, "%zu,), }", model_file_numbers(model));
     else
         page_put(&head, "%u, %u), }", model->outputs, cols);
     pad(&head, 10 + 1, NPY_ALIGN);
@@ -267,7 +359,10 @@ static void put_npy(struct page *page, const struct model_file *model)
     page_add(page, "\x93NUMPY\x01", 8); /* The NUL is the minor version. */
     page_add(page, length, sizeof length);
     page_add(page, head.data, head.size);
-    put_doubles(page, model->w, numbers(model));
+    if (model->net != NULL)
+        put_parameters(page, model->net);
+    else
+        page_add(page, model->w, model_file_numbers(model) * sizeof(double));
     page->failed = page->failed || head.failed;
     page_close(&head);
 }
@@ -279,6 +374,20 @@ static char *labels_text(const struct model_file *model, struct page *page)
         page_put(page, "%s%.17g", k == 0 ? "" : " ", model->label[k]);
     page_add(page, "", 1);
     return model->classes > 0 && !page->failed ? page->data : NULL;
+}
+
+/* LIBLINEAR's text, or a network in safetensors. */
+static void put_own(struct page *page, const struct model_file *model)
+{
+    char *text;
+    size_t size;
+
+    if (model_file_encode(model, &text, &size) != ERR_OK) {
+        page->failed = true;
+        return;
+    }
+    page_add(page, text, size);
+    mem_free(text);
 }
 
 static void put_safetensors(struct page *page, const struct model_file *model)
@@ -296,6 +405,10 @@ static void put_safetensors(struct page *page, const struct model_file *model)
     char *bytes = NULL;
     size_t size = 0;
 
+    if (model->net != NULL) {
+        put_own(page, model);
+        return;
+    }
     if (labels.failed || safetensors_write(notes, model->classes > 0 ? 3 : 2,
                                            &weight, 1, &bytes, &size) != ERR_OK)
         page->failed = true;
@@ -343,26 +456,14 @@ static void put_csv(struct page *page, const struct model_file *model)
     }
 }
 
-static void put_liblinear(struct page *page, const struct model_file *model)
-{
-    char *text;
-    size_t size;
-
-    if (model_file_encode(model, &text, &size) != ERR_OK) {
-        page->failed = true;
-        return;
-    }
-    page_add(page, text, size);
-    mem_free(text);
-}
-
 static const struct {
     const char *ending;
+    bool network; /* A network has it, too. */
     void (*put)(struct page *page, const struct model_file *model);
 } forms[] = {
-    {"", put_liblinear},       {".txt", put_liblinear},
-    {".model", put_liblinear}, {".npy", put_npy},
-    {".csv", put_csv},         {".safetensors", put_safetensors},
+    {"", false, put_own},       {".txt", false, put_own},
+    {".model", false, put_own}, {".npy", true, put_npy},
+    {".csv", false, put_csv},   {".safetensors", true, put_safetensors},
 };
 
 static const char *ending_of(const char *path)
@@ -390,12 +491,53 @@ static enum err convert(const struct model_file *model, const char *path,
                        ".npy, .safetensors, .csv, and LIBLINEAR's text as "
                        ".txt, .model or a name without an ending",
                        path, ending);
+    if (model->net != NULL && !forms[form].network)
+        return why_set(why, ERR_UNKNOWN,
+                       "%.200s: a network is written as .safetensors or .npy",
+                       path);
     forms[form].put(&page, model);
     if (page.failed)
         err = why_set(why, ERR_NOMEM, "%.200s: %s", path, err_text(ERR_NOMEM));
     else
         err = output_save(path, page.data, page.size, why);
     page_close(&page);
+    return err;
+}
+
+/* A net that nobody trained yet: the text itself, or a file that holds it. */
+static enum err make_net(const char *text, const char *shape,
+                         struct model_file *model, struct why *why)
+{
+    struct neural_shape in;
+    struct image image;
+    enum err err = image_parse(shape, &image, why);
+
+    model->net = mem_new(1, sizeof *model->net);
+    if (model->net == NULL)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    if (err != ERR_OK)
+        return err;
+    in = (struct neural_shape){image.height, image.width, image.channels};
+    return neural_model_init(model->net, text, &in, NEURAL_SQUARED, 1, why);
+}
+
+static enum err open_model(const struct options *options, const char *path,
+                           struct model_file *model, struct why *why)
+{
+    const char *shape = option_text(options, OPT_SHAPE);
+    char *text;
+    enum err err;
+
+    if (shape == NULL && !file_exists(path) && neural_text_begins(path))
+        return why_set(why, ERR_SHAPE,
+                       "a net has shapes once its input has one: add --shape "
+                       "28x28x1");
+    if (shape == NULL)
+        return model_load(path, model, why);
+    err = network_text(path, &text, why);
+    if (err == ERR_OK)
+        err = make_net(text, shape, model, why);
+    mem_free(text);
     return err;
 }
 
@@ -413,20 +555,18 @@ static enum err execute(const struct cli *cli, struct model_file *model,
         return why_set(why, ERR_SHAPE,
                        "expected `muster model show MODEL` or `muster model "
                        "convert MODEL OUT`");
-    err = model_load(path, model, why);
-    if (err == ERR_OK && converts)
-        err = convert(model, out, why);
+    err = converts ? model_load(path, model, why)
+                   : open_model(options, path, model, why);
     if (err != ERR_OK)
         return err;
-    if (converts && cli->json)
+    if (!converts)
+        return show(cli, model, why);
+    err = convert(model, out, why);
+    if (err == ERR_OK && cli->json)
         say_json(json_pack("{s:s}", "model", out));
-    else if (converts)
+    else if (err == ERR_OK)
         (void)printf("written    %s\n", out);
-    else if (cli->json)
-        show_json(model);
-    else
-        show_text(model);
-    return ERR_OK;
+    return err;
 }
 
 int model_command(struct cli *cli)

@@ -186,8 +186,8 @@ static enum err check_text(const char *path, struct why *why)
         return err;
     err = input_read_at(&input, 0, first, sizeof first, &got);
     input_close(&input);
-    if (err == ERR_OK && (memchr(first, '\0', got) == NULL ||
-                          safetensors_begins(first, got)))
+    if (err == ERR_OK &&
+        (memchr(first, '\0', got) == NULL || safetensors_begins(first, got)))
         return ERR_OK;
     return why_set(why, ERR_FORMAT,
                    "%.200s: not a model, neither LIBLINEAR's text nor a "
