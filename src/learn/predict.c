@@ -11,6 +11,8 @@
 #include "learn/rows.h"
 #include "math/kernel/kernel.h"
 #include "math/kernel/softmax.h"
+#include "model/net/scores.h"
+#include "os/run/threads.h"
 
 #define BLOCK_ROWS 256u /* Probabilities worked out at a time. */
 
@@ -69,6 +71,26 @@ static enum err load_rows(struct prediction *prediction,
     return err;
 }
 
+/* With all processors; the same numbers with one. */
+static enum err score_network(struct prediction *prediction, struct why *why)
+{
+    const struct dataset *data = &prediction->data;
+    const struct model_file *model = prediction->model;
+    struct pool *threads = NULL;
+    enum err err = ERR_NOMEM;
+
+    prediction->scores =
+        mem_new((size_t)model->outputs * data->rows, sizeof(double));
+    if (threads_new(threads_available(), &threads) != ERR_OK)
+        threads = NULL;
+    if (prediction->scores != NULL)
+        err = neural_model_scores(model->net, data, isa_best(),
+                                  threads != NULL ? threads : pool_serial(),
+                                  prediction->scores, why);
+    threads_free(threads);
+    return err == ERR_NOMEM ? why_set(why, err, "out of memory") : err;
+}
+
 static enum err score(struct prediction *prediction, struct why *why)
 {
     const struct dataset *data = &prediction->data;
@@ -102,7 +124,10 @@ enum err predict_score(struct prediction *prediction,
 {
     const enum err err = load_rows(prediction, source, why);
 
-    return err == ERR_OK ? score(prediction, why) : err;
+    if (err != ERR_OK)
+        return err;
+    return prediction->model->net != NULL ? score_network(prediction, why)
+                                          : score(prediction, why);
 }
 
 /* 1 / (1 + exp(-z)) by the exact kernel: the slope of the logistic loss for a

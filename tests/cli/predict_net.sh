@@ -1,0 +1,44 @@
+# A network in a file, as others would write it, judges rows: linear, so that
+# its answers can be told by hand; and one with a convolution, by torch's order.
+cat >write.py <<'END'
+import json
+import struct
+
+
+def write(name, notes, tensors):
+    head, data = {"__metadata__": notes}, b""
+    for key, (shape, values) in tensors.items():
+        numbers = struct.pack("<%df" % len(values), *values)
+        head[key] = {"dtype": "F32", "shape": shape,
+                     "data_offsets": [len(data), len(data) + len(numbers)]}
+        data += numbers
+    head = json.dumps(head).encode()
+    open(name, "wb").write(struct.pack("<Q", len(head)) + head + data)
+
+
+plane = {"net": "dense3", "shape": "1x1x2", "loss": "softmax", "divisor": "2",
+         "labels": "5 7 9"}
+write("plane.safetensors", plane,
+      {"0.weight": ([3, 2], [1, 0, 0, 1, -1, -1]), "0.bias": ([3], [0, 0, .5])})
+write("value.safetensors", dict(plane, net="dense1", loss="squared"),
+      {"0.weight": ([1, 2], [1, 2]), "0.bias": ([1], [.5])})
+# The kernel looks at the right pixel of two and its first channel: of pixels
+# (1, 2) (3, 4) (5, 6) that is 3, 5; less 4: 0, 1.
+write("conv.safetensors",
+      {"net": "conv1x2x1 relu dense2", "shape": "1x3x2", "loss": "softmax",
+       "divisor": "1", "labels": "0 1"},
+      {"0.weight": ([1, 2, 1, 2], [0, 1, 0, 0]), "0.bias": ([1], [-4]),
+       "3.weight": ([2, 2], [1, 0, 0, 1]), "3.bias": ([2], [.5, 0])})
+END
+python3 write.py
+printf '5 1:2\n7 2:4\n9 1:-2 2:-2\n5 2:1\n' >rows
+"$MUSTER" predict rows plane.safetensors
+"$MUSTER" predict rows plane.safetensors --style csv --probability -q
+"$MUSTER" predict rows value.safetensors -q
+printf '1,2,3,4,5,6,1\n' >pixels.csv
+"$MUSTER" predict pixels.csv conv.safetensors --style csv -q
+printf '1,2,3,1\n' >short.csv
+"$MUSTER" predict short.csv conv.safetensors 2>&1
+"$MUSTER" predict conv.safetensors rows 2>&1
+printf '5 1:1e38 2:3e38\n' >huge
+"$MUSTER" predict huge value.safetensors 2>&1
