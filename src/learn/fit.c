@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "node/fixed/alone.h"
 #include "node/fixed/evaluate.h"
+#include "node/fixed/noise.h"
 #include "node/host/keep.h"
 #include "os/clock.h"
 #include "os/file/file.h"
@@ -161,6 +162,14 @@ static time_us limit_us(const struct recipe *recipe)
                                       (double)SECOND_US);
 }
 
+static struct objective_options objective_of(const struct setup *setup)
+{
+    return (struct objective_options){.data = &setup->data,
+                                      .model = setup->model,
+                                      .isa = setup->isa,
+                                      .optim = &setup->optim};
+}
+
 enum err fit_alone(struct fit *fit, struct train_result *result,
                    struct why *why)
 {
@@ -171,10 +180,7 @@ enum err fit_alone(struct fit *fit, struct train_result *result,
                           .step_at = began,
                           .saved_at = began,
                           .until = limit > 0 ? began + limit : 0};
-    const struct objective_options what = {.data = &setup->data,
-                                           .model = setup->model,
-                                           .isa = setup->isa,
-                                           .optim = &setup->optim};
+    const struct objective_options what = objective_of(setup);
     struct alone_hooks hooks = {
         .hooks = {.watch = see, .context = &alone, .cancel = fit->stop}};
     struct alone_result single = {0};
@@ -337,6 +343,28 @@ static enum err settle_by_rows(const struct setup *setup, struct pool *pool,
     return err;
 }
 
+/* Of minibatches: how large they may be before more rows help no more.  All
+ * rows have told the gradient at the model. */
+static enum err measure_noise(const struct setup *setup, struct pool *pool,
+                              struct train_result *result)
+{
+    const struct objective_options what = objective_of(setup);
+    const double norm = result->outcome.gradient_norm;
+    struct noise noise;
+    enum err err;
+
+    if (setup->optim.sampler.kind == SAMPLER_WHOLE || fit_diverged(result) ||
+        !result->outcome.at_model)
+        return ERR_OK;
+    err = noise_measure(&what, pool, NULL, &noise);
+    result->noise_start = noise.scale;
+    if (err == ERR_OK)
+        err = noise_measure(&what, pool, result->weights, &noise);
+    result->noise_model =
+        norm > 0 ? noise.variance / (norm * norm) : noise.scale;
+    return err == ERR_RANGE ? ERR_OK : err;
+}
+
 enum err fit_settle(const struct setup *setup, struct train_result *result)
 {
     struct pool *pool;
@@ -350,6 +378,8 @@ enum err fit_settle(const struct setup *setup, struct train_result *result)
     if (err != ERR_OK)
         return err;
     err = settle_by_rows(setup, pool, result);
+    if (err == ERR_OK)
+        err = measure_noise(setup, pool, result);
     threads_free(pool);
     return err;
 }

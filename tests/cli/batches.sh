@@ -23,6 +23,8 @@ went=$("$MUSTER" train $data -q --format json --batch 64 --lr 0.1 --passes 3 -n 
 test "$went" = "$(hash --batch 64 --lr 0.1 --passes 3)" || echo "resumed to another hash"
 "$MUSTER" train $data -q --batch 65 --lr 0.1 --passes 3 -n 3 --out run --resume 2>&1 | cut -d: -f2-
 "$MUSTER" train $data --batch 64 --epochs 2 --lr 0.1 2>&1 >/dev/null | sed -n 2p
+"$MUSTER" train $data --batch 64 --epochs 2 --lr 0.1 --threads 2 2>/dev/null | grep ^noise
+"$MUSTER" train $data --batch 64 --epochs 2 --lr 0.1 -n 3 --chaos kill:w1@7 2>/dev/null | grep ^noise
 try() { "$MUSTER" train $data --batch 64 "$@" 2>&1 >/dev/null | tail -n 1; }
 try --optim newton
 try --optim sgd

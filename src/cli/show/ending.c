@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "data/rows/reading.h"
 #include "data/span.h"
+#include "node/fixed/noise.h"
 
 /* Columns that differ in size by so much, or are so much further from 0 than
  * they are wide, slow every optimiser; FAR is enough to slow lbfgs. */
@@ -311,6 +312,42 @@ static bool has_no_least(const struct setup *setup,
            outcome->objective * (double)setup->data.rows < log(2);
 }
 
+/* Rows of a batch, as far as they are known. */
+static const char *rows_text(double rows, char text[32])
+{
+    if (isfinite(rows))
+        (void)snprintf(text, 32, "%.3g", rows);
+    return isfinite(rows) ? text : "beyond measure";
+}
+
+static void noise_text(const struct train_result *result)
+{
+    char start[32], model[32], critical[32];
+
+    if (result->noise_start == 0)
+        return;
+    (void)printf(
+        "noise      scale %s rows at the start, %s at the model: "
+        "critical batch %s\n",
+        rows_text(result->noise_start, start),
+        rows_text(result->noise_model, model),
+        rows_text(noise_critical(result->noise_start, result->noise_model),
+                  critical));
+}
+
+static void noise_json(const struct train_result *result, json_t *object)
+{
+    const double start = result->noise_start, model = result->noise_model;
+
+    if (start == 0)
+        return;
+    (void)json_object_set_new(
+        object, "noise",
+        json_pack("{s:o, s:o, s:o}", "start", json_number(start), "model",
+                  json_number(model), "critical_batch",
+                  json_number(noise_critical(start, model))));
+}
+
 void ending_text(const struct setup *setup, const struct train_result *result)
 {
     const struct optim_outcome *outcome = &result->outcome;
@@ -338,6 +375,7 @@ void ending_text(const struct setup *setup, const struct train_result *result)
         (void)printf("converged: |gradient| %.2g\n", outcome->gradient_norm);
     else
         not_converged(setup, result);
+    noise_text(result);
     if (!fit_diverged(result) && has_no_least(setup, outcome))
         (void)fputs("           every row is on its side, so without a penalty "
                     "there is no least objective: weights grow with every "
@@ -363,4 +401,5 @@ void ending_json(const struct setup *setup, const struct train_result *result,
                               json_number(outcome->gradient_norm));
     (void)json_object_set_new(
         object, "excess", json_number(outcome->excess * setup->shown_factor));
+    noise_json(result, object);
 }

@@ -1,0 +1,44 @@
+/*
+ * noise.h - the gradient noise scale (McCandlish et al., "An Empirical Model of
+ * Large-Batch Training", 2018): how many rows a batch must have before their
+ * mean gradient is more signal than noise,
+ *
+ *     tr(S) / |G|^2    S the covariance of one row's gradient, G the gradient
+ *                      of the objective over all rows
+ *
+ * Batches of one pass are evaluated at the same weights: at b rows each, drawn
+ * without replacement, their sample variance is tr(S) / b on average, however
+ * many there are of N, and their mean's square |G|^2 + tr(S) (1 / (m b) - 1 /
+ * N).  Two gradients of consecutive steps would have cost nothing, but the
+ * step between them moves the second by rate x curvature x the first, which at
+ * usual rates is as much as the noise.
+ *
+ * The figures follow from data, options and weights: the same bits whoever
+ * trained them.  Nothing that is trained depends on them.
+ */
+#ifndef NODE_FIXED_NOISE_H
+#define NODE_FIXED_NOISE_H
+
+#include "base/pool.h"
+#include "eval/objective.h"
+
+struct noise {
+    uint32_t batches; /* Measured; 0: none, all else is 0. */
+    double variance;  /* tr(S). */
+    double square;    /* |G|^2, an estimate: may be below 0. */
+    double scale;     /* Rows; HUGE_VAL where no signal is seen. */
+};
+
+/* At the weights w, or where training begins (NULL).  Of steps over all rows
+ * there is none.  ERR_RANGE: not finite there.  ERR_NOMEM. */
+MUST_CHECK enum err noise_measure(const struct objective_options *what,
+                                  struct pool *pool, const double *w,
+                                  struct noise *noise);
+
+/* The batch that takes twice the fewest steps, and twice the fewest rows, on
+ * the way from where the scale is `start` to where it is `end`: its mean over
+ * the steps there if the gradient falls by the same factor in each, which is
+ * the logarithmic mean. */
+double noise_critical(double start, double end);
+
+#endif /* NODE_FIXED_NOISE_H */
