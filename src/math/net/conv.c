@@ -9,11 +9,15 @@
 
 #include "base/mem.h"
 #include "math/net/net_parts.h"
+#include "math/net/winograd.h"
 
 /* Lists run over whole vectors of channels in every variant, ... */
 #define LIST_CHANNELS 16u
 /* ... and pay where fewer than 3 of 8 gradients are not 0. */
-#define LIST_SHARE(total) ((total) / 8 * 3)
+static bool mostly_zero(size_t found, size_t total)
+{
+    return 8 * found < 3 * total;
+}
 
 static size_t outputs(const struct conv *c)
 {
@@ -34,6 +38,8 @@ static struct conv turned(const struct conv *c)
 
 size_t conv_packed(const struct conv *c)
 {
+    if (winograd_is(c))
+        return winograd_packed(c);
     return (conv_panels(c->out) * c->in + conv_panels(c->in) * c->out) *
            c->tall * c->wide;
 }
@@ -67,8 +73,9 @@ static size_t tap_floats(const struct conv *c)
 size_t conv_scratch(const struct conv *c)
 {
     const size_t pixels = (size_t)conv_height(c) * conv_width(c);
+    const size_t squares = winograd_is(c) ? winograd_scratch(c) : 0;
 
-    return 2 * image_floats(c) + panel_floats(c) + 5 * line(outputs(c)) +
+    return line(squares) + 2 * image_floats(c) + panel_floats(c) + 5 * line(outputs(c)) +
            line(pixels + 1) + 2 * line(c->out + 1) + 2 * tap_floats(c);
 }
 
@@ -152,14 +159,20 @@ static void set_apart(const struct conv *c, const struct conv *back,
 void conv_pack(enum isa isa, const struct conv *c, const float *weights,
                float *packed)
 {
-    net_ops(isa)->conv_pack(c, weights, packed);
+    if (winograd_is(c))
+        winograd_pack(c, weights, packed);
+    else
+        net_ops(isa)->conv_pack(c, weights, packed);
 }
 
 void conv_forward(enum isa isa, const struct conv *c, const float *x,
                   const float *packed, const float *bias, float *y,
                   float *scratch)
 {
-    net_ops(isa)->conv_forward(c, with_border(c, x, scratch), packed, bias, y);
+    if (winograd_is(c))
+        winograd_forward(isa, c, x, packed, bias, y, scratch);
+    else
+        net_ops(isa)->conv_forward(c, with_border(c, x, scratch), packed, bias, y);
 }
 
 static void input_gradient(const struct net_ops *ops, const struct conv *c,
@@ -182,10 +195,11 @@ static void input_gradient(const struct net_ops *ops, const struct conv *c,
     }
 }
 
-void conv_backward(enum isa isa, const struct conv *c,
-                   const struct conv_backward *what, float *scratch)
+/* Both gradients by lists, by tiles, or each as it pays. */
+static void by_chains(const struct net_ops *ops, const struct conv *c,
+                      const struct conv_backward *what, size_t found,
+                      float *scratch)
 {
-    const struct net_ops *const ops = net_ops(isa);
     float *const image = carve(&scratch, image_floats(c));
     float *const room = carve(&scratch, image_floats(c));
     float *const panel = carve(&scratch, panel_floats(c));
@@ -193,12 +207,8 @@ void conv_backward(enum isa isa, const struct conv *c,
     const size_t total = outputs(c);
     /* Seen from dx, most of what a stride sets apart are zeros anyway. */
     const size_t apart = (size_t)c->stride * c->stride;
-    const size_t found =
-        c->in % LIST_CHANNELS == 0 && c->out % LIST_CHANNELS == 0
-            ? ops->count_nonzero(what->dy, total)
-            : SIZE_MAX / 2;
-    const bool weights_listed = found < LIST_SHARE(total);
-    const bool input_listed = found < LIST_SHARE(total) * apart;
+    const bool weights_listed = mostly_zero(found, total);
+    const bool input_listed = mostly_zero(found, total * apart);
     struct conv_lists lists = {0};
 
     if (weights_listed || input_listed) {
@@ -209,9 +219,25 @@ void conv_backward(enum isa isa, const struct conv *c,
         ops->weights_by_lists(c, padded, &lists, what->dw);
     else
         ops->weights_by_tiles(c, padded, what->dy, panel, what->dw);
-    ops->conv_bias(c, what->dy, what->db);
     if (what->dx != NULL)
         input_gradient(ops, c, what, &lists, input_listed, room);
+}
+
+void conv_backward(enum isa isa, const struct conv *c,
+                   const struct conv_backward *what, float *scratch)
+{
+    const struct net_ops *const ops = net_ops(isa);
+    const size_t total = outputs(c);
+    const bool whole =
+        c->in % LIST_CHANNELS == 0 && c->out % LIST_CHANNELS == 0;
+    const size_t found =
+        whole ? ops->count_nonzero(what->dy, total) : SIZE_MAX / 8;
+
+    ops->conv_bias(c, what->dy, what->db);
+    if (winograd_is(c) && !mostly_zero(found, total))
+        winograd_backward(isa, c, what, scratch);
+    else
+        by_chains(ops, c, what, found, scratch);
 }
 
 /* --- the definition ------------------------------------------------------ */
@@ -236,6 +262,10 @@ void conv_forward_ref(const struct conv *c, const float *x, const float *w,
 {
     const size_t width = conv_width(c), patch = conv_patch(c);
 
+    if (winograd_is(c)) {
+        winograd_forward_ref(c, x, w, bias, y);
+        return;
+    }
     for (size_t i = 0; i < outputs(c); i++) {
         const size_t o = i % c->out, pixel = i / c->out;
         float sum = bias[o];
@@ -252,18 +282,16 @@ void conv_forward_ref(const struct conv *c, const float *x, const float *w,
     }
 }
 
-void conv_backward_ref(const struct conv *c, const struct conv_backward *b)
+static void chains_ref(const struct conv *c, const struct conv_backward *b)
 {
     const size_t width = conv_width(c), patch = conv_patch(c);
 
     memset(b->dw, 0, c->out * patch * sizeof *b->dw);
-    memset(b->db, 0, c->out * sizeof *b->db);
     if (b->dx != NULL)
         memset(b->dx, 0, (size_t)c->height * c->width * c->in * sizeof *b->dx);
     for (size_t i = 0; i < outputs(c); i++) {
         const size_t o = i % c->out, pixel = i / c->out;
 
-        b->db[o] += b->dy[i];
         for (size_t t = 0; t < (size_t)c->tall * c->wide; t++) {
             const size_t tap = o * patch + t * c->in;
             size_t at;
@@ -278,4 +306,19 @@ void conv_backward_ref(const struct conv *c, const struct conv_backward *b)
             }
         }
     }
+}
+
+void conv_backward_ref(const struct conv *c, const struct conv_backward *b)
+{
+    size_t found = 0;
+
+    memset(b->db, 0, c->out * sizeof *b->db);
+    for (size_t i = 0; i < outputs(c); i++) {
+        b->db[i % c->out] += b->dy[i];
+        found += b->dy[i] != 0;
+    }
+    if (winograd_is(c) && !mostly_zero(found, outputs(c)))
+        winograd_backward_ref(c, b);
+    else
+        chains_ref(c, b);
 }

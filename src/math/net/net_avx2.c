@@ -41,6 +41,16 @@ INLINE __m256 add_avx2(__m256 a, __m256 b)
     return _mm256_add_ps(a, b);
 }
 
+INLINE __m256 sub_avx2(__m256 a, __m256 b)
+{
+    return _mm256_sub_ps(a, b);
+}
+
+INLINE __m256 mul_avx2(__m256 a, __m256 b)
+{
+    return _mm256_mul_ps(a, b);
+}
+
 INLINE uint32_t nonzero_avx2(const float *p)
 {
     return (uint32_t)_mm256_movemask_ps(
@@ -88,6 +98,8 @@ static double top_avx2(__m256d v)
     for (int i = 0; i < 4; i++)
         top = all[i] > top ? all[i] : top;
     return top;
+#include "math/net/winograd.inc"
+
 }
 
 /* There is no conversion to 64 bits: the integer appears in the low bits of

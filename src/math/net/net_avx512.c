@@ -41,6 +41,16 @@ INLINE __m512 add_avx512(__m512 a, __m512 b)
     return _mm512_add_ps(a, b);
 }
 
+INLINE __m512 sub_avx512(__m512 a, __m512 b)
+{
+    return _mm512_sub_ps(a, b);
+}
+
+INLINE __m512 mul_avx512(__m512 a, __m512 b)
+{
+    return _mm512_mul_ps(a, b);
+}
+
 INLINE uint32_t nonzero_avx512(const float *p)
 {
     return _mm512_cmp_ps_mask(_mm512_loadu_ps(p), _mm512_setzero_ps(),
@@ -77,6 +87,8 @@ INLINE void larger_avx512(const float *at, uint8_t number, float *y,
 
 static bool sums_add_avx512(const float *x, size_t count, double scale,
                             int64_t *sum, double *largest)
+#include "math/net/winograd.inc"
+
 {
     const __m512d by = _mm512_set1_pd(scale), limit = _mm512_set1_pd(0x1p51);
     __m512d most = _mm512_set1_pd(*largest);

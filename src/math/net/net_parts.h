@@ -1,6 +1,6 @@
 /*
- * net_parts.h - one row per instruction set of gemm.inc, conv.inc and
- * curve.inc (math/net only).
+ * net_parts.h - one row per instruction set of gemm.inc, conv.inc,
+ * winograd.inc and curve.inc (math/net only).
  */
 #ifndef MATH_NET_PARTS_H
 #define MATH_NET_PARTS_H
@@ -11,8 +11,10 @@
 
 #include "math/net/conv.h"
 #include "math/net/gemm.h"
+#include "math/net/winograd.h"
 
-#define NET_PANEL 32u /* The widest panel, NR of gemm.inc. */
+#define NET_PANEL 32u /* The widest panel, NR of gemm.inc, ... */
+#define NET_TALL  14u /* ... and the tallest tile, MR. */
 
 /* Gradients that are not 0, listed twice: those of an output pixel side by
  * side, and those of a channel. */
@@ -68,6 +70,12 @@ struct net_ops {
                            const struct conv_lists *lists, float *padded);
     void (*list_pixels)(const struct conv *conv, const float *dy,
                         struct conv_lists *lists);
+    void (*winograd_forward)(const struct winograd *winograd,
+                             const float *image, const float *u,
+                             const float *bias, float *y, float *room);
+    void (*winograd_backward)(const struct winograd *winograd,
+                              const struct winograd_backward *what,
+                              float *room);
     bool (*sums_add)(const float *x, size_t count, double scale, int64_t *sum,
                      double *largest);
     bool (*sums_finite)(const float *x, size_t count);
@@ -77,8 +85,7 @@ struct net_ops {
                         uint8_t *which);
 };
 
-/* The row that gemm.inc, conv.inc and curve.inc make, with the file's own sums.
- */
+/* The row that these files make, with the ISA's own sums. */
 #define NET_OPS                                                                \
     {                                                                          \
         .gemm = N(gemm), .conv_pack = N(conv_pack),                            \
@@ -87,6 +94,8 @@ struct net_ops {
         .weights_by_lists = N(weights_by_lists),                               \
         .input_by_lists = N(input_by_lists), .list_pixels = N(list_pixels),    \
         .sums_add = N(sums_add), .sums_finite = N(sums_finite),                \
+        .winograd_forward = N(winograd_forward),                               \
+        .winograd_backward = N(winograd_backward),                             \
         .relu = N(relu), .relu_back = N(relu_back),                            \
         .keep_larger = N(keep_larger),                                         \
     }

@@ -41,6 +41,16 @@ INLINE float add_portable(float a, float b)
     return a + b;
 }
 
+INLINE float sub_portable(float a, float b)
+{
+    return a - b;
+}
+
+INLINE float mul_portable(float a, float b)
+{
+    return a * b;
+}
+
 INLINE uint32_t nonzero_portable(const float *p)
 {
     return *p != 0;
@@ -74,6 +84,8 @@ INLINE void larger_portable(const float *at, uint8_t number, float *y,
 static bool sums_add_portable(const float *x, size_t count, double scale,
                               int64_t *sum, double *largest)
 {
+#include "math/net/winograd.inc"
+
     bool good = true;
 
     for (size_t i = 0; i < count; i++) {
