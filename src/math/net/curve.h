@@ -1,8 +1,9 @@
 /*
  * curve.h - loops of a network that multiply nothing.
  *
- *     relu       y = 0 if x < 0, else x: what is no number stays none
- *     relu_back  dx = dy where y > 0, else 0
+ *     relu       y = 0 if x < 0, else x: what is no number stays none; bit i of
+ *                `up` (bit i % 8 of byte i / 8) says whether y > 0
+ *     relu_back  dx = dy where that bit is set, else 0
  *     larger     where at > y: y = at, which = number; so the first of equals
  *                stays
  *
@@ -16,8 +17,9 @@
 
 #include "math/isa.h"
 
-void curve_relu(enum isa isa, const float *x, size_t count, float *y);
-void curve_relu_back(enum isa isa, const float *y, const float *dy,
+void curve_relu(enum isa isa, const float *x, size_t count, float *y,
+                uint8_t *up);
+void curve_relu_back(enum isa isa, const uint8_t *up, const float *dy,
                      size_t count, float *dx);
 void curve_larger(enum isa isa, const float *at, uint8_t number, size_t count,
                   float *y, uint8_t *which);

@@ -63,9 +63,19 @@ INLINE __m256 rectify_avx2(__m256 v)
     return _mm256_max_ps(_mm256_setzero_ps(), v);
 }
 
-INLINE __m256 gate_avx2(__m256 y, __m256 v)
+INLINE uint32_t above_avx2(__m256 v)
 {
-    return _mm256_and_ps(_mm256_cmp_ps(y, _mm256_setzero_ps(), _CMP_GT_OQ), v);
+    return (uint32_t)_mm256_movemask_ps(
+        _mm256_cmp_ps(v, _mm256_setzero_ps(), _CMP_GT_OQ));
+}
+
+INLINE __m256 gate_avx2(uint32_t bits, __m256 v)
+{
+    const __m256i each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    const __m256i mine = _mm256_and_si256(_mm256_set1_epi32((int)bits), each);
+
+    return _mm256_and_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(mine, each)),
+                         v);
 }
 
 INLINE void larger_avx2(const float *at, uint8_t number, float *y,
@@ -88,6 +98,8 @@ INLINE void larger_avx2(const float *at, uint8_t number, float *y,
 
 #include "math/net/conv.inc"
 
+#include "math/net/winograd.inc"
+
 #include "math/net/curve.inc"
 
 static double top_avx2(__m256d v)
@@ -98,8 +110,6 @@ static double top_avx2(__m256d v)
     for (int i = 0; i < 4; i++)
         top = all[i] > top ? all[i] : top;
     return top;
-#include "math/net/winograd.inc"
-
 }
 
 /* There is no conversion to 64 bits: the integer appears in the low bits of

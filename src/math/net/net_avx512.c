@@ -63,10 +63,14 @@ INLINE __m512 rectify_avx512(__m512 v)
     return _mm512_max_ps(_mm512_setzero_ps(), v);
 }
 
-INLINE __m512 gate_avx512(__m512 y, __m512 v)
+INLINE uint32_t above_avx512(__m512 v)
 {
-    return _mm512_maskz_mov_ps(
-        _mm512_cmp_ps_mask(y, _mm512_setzero_ps(), _CMP_GT_OQ), v);
+    return _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_GT_OQ);
+}
+
+INLINE __m512 gate_avx512(uint32_t bits, __m512 v)
+{
+    return _mm512_maskz_mov_ps((__mmask16)bits, v);
 }
 
 INLINE void larger_avx512(const float *at, uint8_t number, float *y,
@@ -83,12 +87,12 @@ INLINE void larger_avx512(const float *at, uint8_t number, float *y,
 
 #include "math/net/conv.inc"
 
+#include "math/net/winograd.inc"
+
 #include "math/net/curve.inc"
 
 static bool sums_add_avx512(const float *x, size_t count, double scale,
                             int64_t *sum, double *largest)
-#include "math/net/winograd.inc"
-
 {
     const __m512d by = _mm512_set1_pd(scale), limit = _mm512_set1_pd(0x1p51);
     __m512d most = _mm512_set1_pd(*largest);

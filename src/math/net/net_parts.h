@@ -79,8 +79,9 @@ struct net_ops {
     bool (*sums_add)(const float *x, size_t count, double scale, int64_t *sum,
                      double *largest);
     bool (*sums_finite)(const float *x, size_t count);
-    void (*relu)(const float *x, size_t count, float *y);
-    void (*relu_back)(const float *y, const float *dy, size_t count, float *dx);
+    void (*relu)(const float *x, size_t count, float *y, uint8_t *up);
+    void (*relu_back)(const uint8_t *up, const float *dy, size_t count,
+                      float *dx);
     void (*keep_larger)(const float *at, uint8_t number, size_t count, float *y,
                         uint8_t *which);
 };
@@ -93,9 +94,9 @@ struct net_ops {
         .conv_bias = N(bias), .weights_by_tiles = N(weights_by_tiles),         \
         .weights_by_lists = N(weights_by_lists),                               \
         .input_by_lists = N(input_by_lists), .list_pixels = N(list_pixels),    \
-        .sums_add = N(sums_add), .sums_finite = N(sums_finite),                \
         .winograd_forward = N(winograd_forward),                               \
         .winograd_backward = N(winograd_backward),                             \
+        .sums_add = N(sums_add), .sums_finite = N(sums_finite),                \
         .relu = N(relu), .relu_back = N(relu_back),                            \
         .keep_larger = N(keep_larger),                                         \
     }

@@ -61,9 +61,14 @@ INLINE float rectify_portable(float v)
     return v < 0 ? 0 : v;
 }
 
-INLINE float gate_portable(float y, float v)
+INLINE uint32_t above_portable(float v)
 {
-    return y > 0 ? v : 0;
+    return v > 0;
+}
+
+INLINE float gate_portable(uint32_t bits, float v)
+{
+    return (bits & 1) != 0 ? v : 0;
 }
 
 INLINE void larger_portable(const float *at, uint8_t number, float *y,
@@ -79,13 +84,13 @@ INLINE void larger_portable(const float *at, uint8_t number, float *y,
 
 #include "math/net/conv.inc"
 
+#include "math/net/winograd.inc"
+
 #include "math/net/curve.inc"
 
 static bool sums_add_portable(const float *x, size_t count, double scale,
                               int64_t *sum, double *largest)
 {
-#include "math/net/winograd.inc"
-
     bool good = true;
 
     for (size_t i = 0; i < count; i++) {

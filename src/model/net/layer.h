@@ -57,7 +57,8 @@ struct layer_ops {
     const char *forms; /* For who wrote something else. */
     bool whole;        /* Takes the whole microbatch, not sample by sample. */
     bool in_place;     /* May write y over x. */
-    bool reads_output; /* Backward needs y itself, not only where it is > 0. */
+    bool reads_input;  /* Backward needs x ... */
+    bool reads_output; /* ... or y: so these are kept for all samples. */
     bool (*parse)(const char *rest, struct layer *layer);
     /* `to` and numbers of parameters from `in`; NULL, or what is wrong. */
     const char *(*shape)(struct layer *layer);

@@ -121,6 +121,7 @@ const struct layer_ops layer_conv = {
     .name = "conv",
     .forms = "conv3x3x32, conv3x3x32/2 (stride 2), conv3x3x32+1 (a zero on "
              "each side)",
+    .reads_input = true,
     .parse = parse,
     .shape = shape,
     .forward = forward,

@@ -9,6 +9,7 @@
  * The last two in doubles, rounded at the end; exp as in math/kernel/poly.h.
  */
 #include <math.h>
+#include <string.h>
 
 #include "math/kernel/poly_ref.h"
 #include "math/net/curve.h"
@@ -27,15 +28,23 @@ static const char *shape(struct layer *l)
     return NULL;
 }
 
+/* A bit for each number: whether it was above 0. */
+static size_t relu_kept(const struct layer *l)
+{
+    return (neural_floats(&l->in) + 15) / 16 * 2;
+}
+
 static void relu(const struct layer *l, const struct layer_call *call)
 {
-    curve_relu(call->isa, call->x, neural_floats(&l->in), call->y);
+    curve_relu(call->isa, call->x, neural_floats(&l->in), call->y, call->kept);
+    if (NEURAL_BUG(NEURAL_BUG_RELU))
+        memset(call->kept, 0xff, relu_kept(l));
 }
 
 static void relu_back(const struct layer *l, const struct layer_call *call)
 {
-    curve_relu_back(call->isa, NEURAL_BUG(NEURAL_BUG_RELU) ? call->dy : call->y,
-                    call->dy, neural_floats(&l->in), call->dx);
+    curve_relu_back(call->isa, call->kept, call->dy, neural_floats(&l->in),
+                    call->dx);
 }
 
 static float sigmoid_of(float x)
@@ -96,6 +105,7 @@ const struct layer_ops layer_relu = {
     .shape = shape,
     .forward = relu,
     .backward = relu_back,
+    .kept = relu_kept,
 };
 
 const struct layer_ops layer_tanh = {

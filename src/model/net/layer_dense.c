@@ -179,6 +179,7 @@ const struct layer_ops layer_dense = {
     .name = "dense",
     .forms = "dense128",
     .whole = true,
+    .reads_input = true,
     .parse = parse,
     .shape = shape,
     .forward = forward,

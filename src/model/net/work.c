@@ -6,9 +6,9 @@
  * A layer that takes the whole microbatch is a stretch of its own.
  *
  * Boundary b lies below layer b; boundary 0 is the input, the last one what the
- * loss sees.  Numbers of all boundaries are kept for the way back; gradients
- * only where the whole microbatch is needed at once, otherwise a thread has
- * two, which it fills in turn.
+ * loss sees.  Numbers of a boundary are kept for all samples where the way back
+ * needs them, or a layer the whole microbatch; gradients only where the latter
+ * does.  For the others a thread has two of each, which it fills in turn.
  */
 #include "model/net/work.h"
 
@@ -30,12 +30,14 @@
 struct boundary {
     uint32_t values;   /* Whose buffer holds the values: that of a boundary. */
     uint32_t gradient; /* The same of gradients. */
-    bool whole;        /* The buffer of gradients is of all samples, ... */
+    bool kept;         /* The buffer of values is of all samples, ... */
     uint32_t turn;     /* ... or one of a thread's two. */
-    size_t floats;     /* Of a sample. */
-    size_t row;        /* From one sample to the next. */
-    float *value;      /* NULL: at another boundary; the input is the user's. */
-    float *slope;      /* The gradient, if it is of all samples. */
+    bool whole;        /* The same of gradients. */
+    uint32_t back_turn;
+    size_t floats; /* Of a sample. */
+    size_t row;    /* From one sample to the next. */
+    float *value;  /* NULL: at another boundary; the input is the user's. */
+    float *slope;  /* The gradient, if it is of all samples. */
 };
 
 /* Whom layers tell their gradients: a thread's. */
@@ -46,7 +48,7 @@ struct layer_sink {
     int64_t *size;   /* Of each tensor, for such layers, ... */
     double *largest; /* ... and for the others. */
     float *scratch;
-    float *slope[2];
+    float *value[2], *slope[2];
     bool refused, broken;
 };
 
@@ -90,11 +92,24 @@ static const struct layer *layer_at(const struct neural_work *w, uint32_t i)
     return &w->net->layers[i];
 }
 
-/* Which boundaries share a buffer, and which gradients are kept whole. */
+/* The layers on both sides, one of which may be missing. */
+static bool beside_whole(const struct neural_work *w, uint32_t b)
+{
+    return b == w->net->layer_count || layer_at(w, b)->ops->whole ||
+           (b > 0 && layer_at(w, b - 1)->ops->whole);
+}
+
+static bool values_kept(const struct neural_work *w, uint32_t b)
+{
+    return beside_whole(w, b) || layer_at(w, b)->ops->reads_input ||
+           (b > 0 && layer_at(w, b - 1)->ops->reads_output);
+}
+
+/* Which boundaries share a buffer, and which are kept for all samples. */
 static void plan_boundaries(struct neural_work *w)
 {
     const uint32_t count = w->net->layer_count;
-    uint32_t turn = 0;
+    uint32_t turn = 0, back_turn = 0;
 
     for (uint32_t b = 0; b <= count; b++) {
         const struct neural_shape *const shape =
@@ -104,16 +119,18 @@ static void plan_boundaries(struct neural_work *w)
         w->at[b].row = b == 0 ? w->at[b].floats : row_of(w->at[b].floats);
         w->at[b].values =
             b > 0 && layer_at(w, b - 1)->in_place ? w->at[b - 1].values : b;
+        w->at[w->at[b].values].kept |= values_kept(w, b);
+        if (w->at[b].values == b)
+            w->at[b].turn = turn++ % 2;
     }
     for (uint32_t b = count + 1; b-- > 0;) {
         struct boundary *const at = &w->at[b];
 
         at->gradient =
             b < count && layer_at(w, b)->in_place ? w->at[b + 1].gradient : b;
-        w->at[at->gradient].whole |= b == count || layer_at(w, b)->ops->whole ||
-                                     (b > 0 && layer_at(w, b - 1)->ops->whole);
+        w->at[at->gradient].whole |= beside_whole(w, b);
         if (at->gradient == b)
-            at->turn = turn++ % 2;
+            at->back_turn = back_turn++ % 2;
     }
 }
 
@@ -124,7 +141,7 @@ static bool make_boundaries(struct neural_work *w)
         struct boundary *const at = &w->at[b];
         const size_t all = at->row * w->samples + 16;
 
-        if (b > 0 && at->values == b) {
+        if (b > 0 && at->values == b && at->kept) {
             at->value = take(w, all, sizeof(float));
             if (at->value == NULL)
                 return false;
@@ -174,12 +191,15 @@ static bool make_thread(struct neural_work *w, struct layer_sink *sink)
     }
     sink->work = w;
     sink->scratch = take(w, scratch, sizeof(float));
-    sink->slope[0] = take(w, floats + 16, sizeof(float));
-    sink->slope[1] = take(w, floats + 16, sizeof(float));
+    for (int i = 0; i < 2; i++) {
+        sink->value[i] = take(w, floats + 16, sizeof(float));
+        sink->slope[i] = take(w, floats + 16, sizeof(float));
+    }
     sink->part = take(w, w->parts, sizeof(int64_t));
     sink->size = take(w, tensors, sizeof(int64_t));
     sink->largest = take(w, tensors, sizeof(double));
-    return sink->scratch != NULL && sink->slope[0] != NULL &&
+    return sink->scratch != NULL && sink->value[0] != NULL &&
+           sink->value[1] != NULL && sink->slope[0] != NULL &&
            sink->slope[1] != NULL && sink->part != NULL && sink->size != NULL &&
            sink->largest != NULL;
 }
@@ -252,8 +272,10 @@ enum err neural_work_new(const struct neural *net, uint32_t samples,
 static void free_thread(struct layer_sink *sink)
 {
     mem_free(sink->scratch);
-    mem_free(sink->slope[0]);
-    mem_free(sink->slope[1]);
+    for (int i = 0; i < 2; i++) {
+        mem_free(sink->value[i]);
+        mem_free(sink->slope[i]);
+    }
     mem_free(sink->part);
     mem_free(sink->size);
     mem_free(sink->largest);
@@ -305,19 +327,21 @@ enum err neural_work_load(struct neural_work *w, const float *parameters)
 
 /* --- what a layer is called with ----------------------------------------- */
 
-static float *value_of(const struct neural_work *w, uint32_t b, uint32_t sample)
+static float *value_of(const struct neural_work *w, struct layer_sink *sink,
+                       uint32_t b, uint32_t sample)
 {
     const struct boundary *const at = &w->at[w->at[b].values];
 
-    return at->value + sample * at->row;
+    return at->kept ? at->value + sample * at->row : sink->value[at->turn];
 }
 
-static const float *input_of(const struct neural_work *w, uint32_t b,
+static const float *input_of(const struct neural_work *w,
+                             struct layer_sink *sink, uint32_t b,
                              uint32_t sample)
 {
     if (w->at[b].values == 0)
         return w->rows->x + sample * w->at[0].row;
-    return value_of(w, b, sample);
+    return value_of(w, sink, b, sample);
 }
 
 static float *slope_of(const struct neural_work *w, struct layer_sink *sink,
@@ -325,7 +349,7 @@ static float *slope_of(const struct neural_work *w, struct layer_sink *sink,
 {
     const struct boundary *const at = &w->at[w->at[b].gradient];
 
-    return at->whole ? at->slope + sample * at->row : sink->slope[at->turn];
+    return at->whole ? at->slope + sample * at->row : sink->slope[at->back_turn];
 }
 
 static struct layer_call call_of(const struct neural_work *w,
@@ -336,8 +360,8 @@ static struct layer_call call_of(const struct neural_work *w,
     struct layer_call call = {.isa = w->isa,
                               .count = w->rows->count,
                               .training = w->training,
-                              .x = input_of(w, layer, sample),
-                              .y = value_of(w, layer + 1, sample),
+                              .x = input_of(w, sink, layer, sample),
+                              .y = value_of(w, sink, layer + 1, sample),
                               .x_row = w->at[w->at[layer].values].row,
                               .y_row = w->at[w->at[layer + 1].values].row,
                               .packed = w->packed[layer],
@@ -483,7 +507,8 @@ static bool whole_finite(const struct neural_work *w)
     bool good = true;
 
     for (uint32_t s = 0; s < w->rows->count; s++)
-        good &= sums_finite(w->isa, value_of(w, w->end, s), to->floats);
+        good &= sums_finite(
+            w->isa, value_of(w, &w->threads[0], w->end, s), to->floats);
     return good;
 }
 
@@ -544,7 +569,7 @@ static enum err take_losses(struct neural_work *w, double *total)
     double sum = 0;
 
     for (uint32_t s = 0; s < w->rows->count; s++) {
-        const float *const z = value_of(w, end, s);
+        const float *const z = value_of(w, &w->threads[0], end, s);
         float *const slope = slope_of(w, &w->threads[0], end, s);
 
         if (w->net->loss == NEURAL_SOFTMAX)
@@ -639,7 +664,8 @@ enum err neural_work_scores(struct neural_work *w, const float *x,
     begin_sums(w, NULL);
     err = forward(w);
     for (uint32_t s = 0; err == ERR_OK && s < count; s++)
-        memcpy(scores + s * w->at[end].floats, value_of(w, end, s),
+        memcpy(scores + s * w->at[end].floats,
+               value_of(w, &w->threads[0], end, s),
                w->at[end].floats * sizeof *scores);
     w->rows = NULL;
     return err;
