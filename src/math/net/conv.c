@@ -65,18 +65,14 @@ static size_t panel_floats(const struct conv *c)
                 NET_PANEL);
 }
 
-static size_t tap_floats(const struct conv *c)
-{
-    return line((size_t)c->tall * c->wide * sizeof(ptrdiff_t) / sizeof(float));
-}
-
 size_t conv_scratch(const struct conv *c)
 {
     const size_t pixels = (size_t)conv_height(c) * conv_width(c);
     const size_t squares = winograd_is(c) ? winograd_scratch(c) : 0;
 
-    return line(squares) + 2 * image_floats(c) + panel_floats(c) + 5 * line(outputs(c)) +
-           line(pixels + 1) + 2 * line(c->out + 1) + 2 * tap_floats(c);
+    return line(squares) + 2 * image_floats(c) + panel_floats(c) +
+           4 * line(outputs(c) + LIST_CHANNELS) + line(pixels + 1) +
+           line(c->out);
 }
 
 static void *carve(float **scratch, size_t floats)
@@ -90,26 +86,14 @@ static void *carve(float **scratch, size_t floats)
 static struct conv_lists lists_in(const struct conv *c, float *scratch)
 {
     const size_t pixels = (size_t)conv_height(c) * conv_width(c);
-    const size_t most = outputs(c);
+    const size_t most = outputs(c) + LIST_CHANNELS;
 
-    struct conv_lists lists = {.pixel = carve(&scratch, pixels + 1),
-                               .at = carve(&scratch, most),
+    return (struct conv_lists){.pixel = carve(&scratch, pixels + 1),
                                .channel = carve(&scratch, most),
                                .value = carve(&scratch, most),
                                .by_channel_at = carve(&scratch, most),
                                .by_channel_value = carve(&scratch, most),
-                               .start = carve(&scratch, c->out + 1),
-                               .next = carve(&scratch, c->out + 1),
-                               .image_tap = carve(&scratch, tap_floats(c)),
-                               .weight_tap = carve(&scratch, tap_floats(c))};
-
-    for (size_t t = 0; t < (size_t)c->tall * c->wide; t++) {
-        lists.image_tap[t] =
-            (ptrdiff_t)((t / c->wide * conv_padded_width(c) + t % c->wide) *
-                        c->in);
-        lists.weight_tap[t] = (ptrdiff_t)(t * c->in);
-    }
-    return lists;
+                               .next = carve(&scratch, c->out)};
 }
 
 /* --- borders ------------------------------------------------------------- */
@@ -172,7 +156,8 @@ void conv_forward(enum isa isa, const struct conv *c, const float *x,
     if (winograd_is(c))
         winograd_forward(isa, c, x, packed, bias, y, scratch);
     else
-        net_ops(isa)->conv_forward(c, with_border(c, x, scratch), packed, bias, y);
+        net_ops(isa)->conv_forward(c, with_border(c, x, scratch), packed, bias,
+                                   y);
 }
 
 static void input_gradient(const struct net_ops *ops, const struct conv *c,

@@ -57,6 +57,20 @@ INLINE uint32_t nonzero_avx2(const float *p)
         _mm256_cmp_ps(_mm256_loadu_ps(p), _mm256_setzero_ps(), _CMP_NEQ_UQ));
 }
 
+INLINE uint32_t squeeze_avx2(const float *p, uint32_t first, float *value,
+                             uint32_t *number)
+{
+    uint32_t n = 0;
+
+    for (uint32_t bits = nonzero_avx2(p); bits != 0; bits &= bits - 1) {
+        const uint32_t k = (uint32_t)__builtin_ctz(bits);
+
+        value[n] = p[k];
+        number[n++] = first + k;
+    }
+    return n;
+}
+
 /* The second of two operands where one is no number. */
 INLINE __m256 rectify_avx2(__m256 v)
 {

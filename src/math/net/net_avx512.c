@@ -57,6 +57,22 @@ INLINE uint32_t nonzero_avx512(const float *p)
                               _CMP_NEQ_UQ);
 }
 
+INLINE uint32_t squeeze_avx512(const float *p, uint32_t first, float *value,
+                               uint32_t *number)
+{
+    const __m512i lane =
+        _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512i all = _mm512_add_epi32(lane, _mm512_set1_epi32((int)first));
+    const uint32_t bits = nonzero_avx512(p);
+
+    /* In registers: a compressed store takes a hundred cycles on some. */
+    _mm512_storeu_ps(
+        value, _mm512_maskz_compress_ps((__mmask16)bits, _mm512_loadu_ps(p)));
+    _mm512_storeu_si512(number,
+                        _mm512_maskz_compress_epi32((__mmask16)bits, all));
+    return (uint32_t)__builtin_popcount(bits);
+}
+
 /* The second of two operands where one is no number. */
 INLINE __m512 rectify_avx512(__m512 v)
 {

@@ -19,14 +19,12 @@
 /* Gradients that are not 0, listed twice: those of an output pixel side by
  * side, and those of a channel. */
 struct conv_lists {
-    uint32_t *pixel;        /* Where the entries of a pixel begin. */
-    uint32_t *at, *channel; /* Of an entry: its weights; its channel. */
+    uint32_t *pixel;   /* Where the entries of a pixel begin. */
+    uint32_t *channel; /* Of an entry. */
     float *value;
-    uint32_t *start, *next;  /* Where those of a channel begin, go on. */
+    uint32_t *next;          /* Where those of a channel go on. */
     uint32_t *by_channel_at; /* Of an entry: its patch. */
     float *by_channel_value;
-    /* Where the taps of a patch lie in an image, and in the weights. */
-    ptrdiff_t *image_tap, *weight_tap;
 };
 
 static inline size_t conv_padded_width(const struct conv *conv)
@@ -95,10 +93,9 @@ struct net_ops {
         .weights_by_lists = N(weights_by_lists),                               \
         .input_by_lists = N(input_by_lists), .list_pixels = N(list_pixels),    \
         .winograd_forward = N(winograd_forward),                               \
-        .winograd_backward = N(winograd_backward),                             \
-        .sums_add = N(sums_add), .sums_finite = N(sums_finite),                \
-        .relu = N(relu), .relu_back = N(relu_back),                            \
-        .keep_larger = N(keep_larger),                                         \
+        .winograd_backward = N(winograd_backward), .sums_add = N(sums_add),    \
+        .sums_finite = N(sums_finite), .relu = N(relu),                        \
+        .relu_back = N(relu_back), .keep_larger = N(keep_larger),              \
     }
 
 extern const struct net_ops net_portable;

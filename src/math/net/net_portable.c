@@ -56,6 +56,14 @@ INLINE uint32_t nonzero_portable(const float *p)
     return *p != 0;
 }
 
+INLINE uint32_t squeeze_portable(const float *p, uint32_t first, float *value,
+                                 uint32_t *number)
+{
+    *value = *p;
+    *number = first;
+    return *p != 0;
+}
+
 INLINE float rectify_portable(float v)
 {
     return v < 0 ? 0 : v;

@@ -225,8 +225,8 @@ static void input_at(const struct winograd *w, const float *x, size_t square,
         const bool there = iy >= c->pad && iy < c->pad + c->height &&
                            ix >= c->pad && ix < c->pad + c->width;
 
-        v[k] = there ? x[((iy - c->pad) * c->width + ix - c->pad) * c->in + i]
-                     : 0;
+        v[k] =
+            there ? x[((iy - c->pad) * c->width + ix - c->pad) * c->in + i] : 0;
     }
     both_sides(input_line, v);
 }

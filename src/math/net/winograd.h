@@ -75,13 +75,6 @@ static inline size_t winograd_image(const struct winograd *w)
     return (2 * (w->squares / w->across) + 2) * w->row;
 }
 
-/* Where in the image the pixels of a square begin. */
-static inline size_t winograd_origin(const struct winograd *w, size_t square)
-{
-    return square / w->across * 2 * w->row +
-           square % w->across * 2 * w->conv.in;
-}
-
 /* Where in y a square begins, and whether y has its second column and row. */
 struct winograd_corner {
     size_t y, x;
@@ -93,10 +86,29 @@ static inline struct winograd_corner winograd_corner(const struct winograd *w,
 {
     const size_t y = square / w->across * 2, x = square % w->across * 2;
 
-    return (struct winograd_corner){.y = y,
-                                    .x = x,
-                                    .right = x + 1 < w->width,
-                                    .below = y + 1 < w->height};
+    return (struct winograd_corner){
+        .y = y, .x = x, .right = x + 1 < w->width, .below = y + 1 < w->height};
+}
+
+/* That of the next square, for nothing: a division would cost more than what is
+ * done to a square. */
+static inline void winograd_next(const struct winograd *w,
+                                 struct winograd_corner *at)
+{
+    at->x += 2;
+    if (at->x >= w->width) {
+        at->x = 0;
+        at->y += 2;
+    }
+    at->right = at->x + 1 < w->width;
+    at->below = at->y + 1 < w->height;
+}
+
+/* Where in the image the pixels of a square begin. */
+static inline size_t winograd_origin(const struct winograd *w,
+                                     const struct winograd_corner *at)
+{
+    return at->y * w->row + at->x * w->conv.in;
 }
 
 struct winograd_backward {

@@ -349,7 +349,8 @@ static float *slope_of(const struct neural_work *w, struct layer_sink *sink,
 {
     const struct boundary *const at = &w->at[w->at[b].gradient];
 
-    return at->whole ? at->slope + sample * at->row : sink->slope[at->back_turn];
+    return at->whole ? at->slope + sample * at->row
+                     : sink->slope[at->back_turn];
 }
 
 static struct layer_call call_of(const struct neural_work *w,
@@ -507,8 +508,8 @@ static bool whole_finite(const struct neural_work *w)
     bool good = true;
 
     for (uint32_t s = 0; s < w->rows->count; s++)
-        good &= sums_finite(
-            w->isa, value_of(w, &w->threads[0], w->end, s), to->floats);
+        good &= sums_finite(w->isa, value_of(w, &w->threads[0], w->end, s),
+                            to->floats);
     return good;
 }
 
