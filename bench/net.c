@@ -138,8 +138,8 @@ struct training {
     uint64_t *id;
     int64_t *sum;
     int16_t exponent[TENSORS_MAX];
-    int64_t size[TENSORS_MAX];
-    double loss;
+    int64_t size[IMAGES * TENSORS_MAX];
+    double losses[IMAGES], loss;
 };
 
 static void make_images(struct training *t)
@@ -168,23 +168,23 @@ static void step(struct training *t, uint64_t number)
     const size_t floats = neural_floats(&t->net.in);
     const double rate = 0.05 / t->batch / (double)(INT64_C(1) << EXPONENT);
 
-    CHECK(neural_work_load(t->work, t->parameters) == ERR_OK);
-    t->loss = 0;
-    for (uint32_t b = 0; b < t->batch; b += t->micro) {
-        const uint32_t at = first + b;
-        const struct neural_rows rows = {
-            .count = t->batch - b < t->micro ? t->batch - b : t->micro,
-            .x = t->x + at * floats,
-            .label = t->label + at,
-            .id = t->id + at,
-            .seed = 1,
-            .step = number};
-        struct neural_sums sums = {
-            .exponent = t->exponent, .sum = t->sum, .size = t->size};
+    const struct neural_rows rows = {.count = t->batch,
+                                     .micro = t->micro,
+                                     .x = t->x + first * floats,
+                                     .label = t->label + first,
+                                     .id = t->id + first,
+                                     .seed = 1,
+                                     .step = number};
+    struct neural_sums sums = {.exponent = t->exponent,
+                               .sum = t->sum,
+                               .size = t->size,
+                               .loss = t->losses};
 
-        CHECK(neural_work_gradient(t->work, &rows, &sums) == ERR_OK);
-        t->loss += sums.loss;
-    }
+    CHECK(neural_work_load(t->work, t->parameters) == ERR_OK);
+    CHECK(neural_work_gradient(t->work, &rows, &sums) == ERR_OK);
+    t->loss = 0;
+    for (uint32_t m = 0; m * t->micro < t->batch; m++)
+        t->loss += t->losses[m];
     for (size_t i = 0; i < t->net.parameters; i++) {
         t->parameters[i] -= (float)((double)t->sum[i] * rate);
         t->sum[i] = 0;
@@ -205,7 +205,7 @@ static void prepare(struct training *t, const char *text, const char *shape)
     if (t->threads > 1)
         CHECK(threads_new(t->threads, &pool) == ERR_OK);
     CHECK(t->net.tensor_count <= TENSORS_MAX);
-    CHECK(neural_work_new(&t->net, t->micro, isa_best(), pool, &t->work,
+    CHECK(neural_work_new(&t->net, t->batch, isa_best(), pool, &t->work,
                           &why) == ERR_OK);
     t->parameters = mem_new(t->net.parameters, sizeof *t->parameters);
     t->sum = mem_new(t->net.parameters, sizeof *t->sum);

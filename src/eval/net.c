@@ -196,15 +196,18 @@ static enum err add_chunk(struct net *net, const struct computation *asked,
     const uint32_t count =
         sampler_select(&net->sampler, asked->step, chunk, net->row);
     const struct neural_rows rows = {.count = count,
+                                     .micro = count,
                                      .x = net->x,
                                      .label = net->label,
                                      .target = net->target,
                                      .id = net->id,
                                      .seed = net->seed,
                                      .step = asked->step};
+    double loss = 0;
     struct neural_sums sums = {.exponent = asked->exponent + parameters_of(net),
                                .sum = asked->tally->sum,
-                               .size = net->size};
+                               .size = net->size,
+                               .loss = &loss};
     enum err err = ERR_OK;
 
     if (count > 0) { /* A short batch has chunks without any. */
@@ -213,10 +216,10 @@ static enum err add_chunk(struct net *net, const struct computation *asked,
                   ? neural_work_gradient(net->work, &rows, &sums)
                   : ERR_RANGE;
         if (err == ERR_OK)
-            err = add_sizes(net, asked, sums.loss);
+            err = add_sizes(net, asked, loss);
     }
     if (err == ERR_OK)
-        tally_mark(asked->tally, asked->exponent, chunk, sums.loss);
+        tally_mark(asked->tally, asked->exponent, chunk, loss);
     return err;
 }
 

@@ -40,6 +40,12 @@ void gemm_run(enum isa isa, const struct gemm *gemm, float *scratch)
     net_ops(isa)->gemm(gemm, scratch);
 }
 
+void matrix_turn(enum isa isa, const float *from, size_t from_row, size_t rows,
+                 size_t cols, float *to, size_t to_row)
+{
+    net_ops(isa)->turn(from, from_row, rows, cols, to, to_row);
+}
+
 static float init_at(const struct gemm *g, size_t i, size_t j)
 {
     return g->init == NULL ? 0 : g->init[i * g->init_row + j];

@@ -45,6 +45,9 @@ MUST_CHECK enum err gemm_machine(struct why *why);
 
 /* The bits are the same for every isa. */
 void gemm_run(enum isa isa, const struct gemm *gemm, float *scratch);
+/* to[c][r] = from[r][c]; rows are as many floats apart as said. */
+void matrix_turn(enum isa isa, const float *from, size_t from_row, size_t rows,
+                 size_t cols, float *to, size_t to_row);
 /* The definition, read off. */
 void gemm_ref(const struct gemm *gemm);
 

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "math/compiler.h"
+#include "math/exact/grid.h"
+#include "math/net/sums.h"
 
 #define VL   8
 #define NV   2
@@ -108,6 +110,20 @@ INLINE void larger_avx2(const float *at, uint8_t number, float *y,
                                          _mm_set1_epi8((char)number), bytes));
 }
 
+INLINE void turn_four_avx2(const float *from, size_t from_row, float *to,
+                           size_t to_row)
+{
+    __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + from_row);
+    __m128 c = _mm_loadu_ps(from + 2 * from_row);
+    __m128 d = _mm_loadu_ps(from + 3 * from_row);
+
+    _MM_TRANSPOSE4_PS(a, b, c, d);
+    _mm_storeu_ps(to, a);
+    _mm_storeu_ps(to + to_row, b);
+    _mm_storeu_ps(to + 2 * to_row, c);
+    _mm_storeu_ps(to + 3 * to_row, d);
+}
+
 #include "math/net/gemm.inc"
 
 #include "math/net/conv.inc"
@@ -116,43 +132,48 @@ INLINE void larger_avx2(const float *at, uint8_t number, float *y,
 
 #include "math/net/curve.inc"
 
-static double top_avx2(__m256d v)
+static uint32_t top_avx2(__m256i v)
 {
-    double all[4], top = 0;
+    uint32_t all[8], top = 0;
 
-    _mm256_storeu_pd(all, v);
-    for (int i = 0; i < 4; i++)
+    _mm256_storeu_si256((__m256i *)(void *)all, v);
+    for (int i = 0; i < 8; i++)
         top = all[i] > top ? all[i] : top;
     return top;
 }
 
 /* There is no conversion to 64 bits: the integer appears in the low bits of
  * v + 1.5 * 2^52. */
-static bool sums_add_avx2(const float *x, size_t count, double scale,
+INLINE void add_four_avx2(__m128 x, __m256d by, int64_t *sum)
+{
+    const __m256d rounder = _mm256_set1_pd(0x1.8p52);
+    const __m256d v = _mm256_mul_pd(_mm256_cvtps_pd(x), by);
+    const __m256i whole =
+        _mm256_sub_epi64(_mm256_castpd_si256(_mm256_add_pd(v, rounder)),
+                         _mm256_castpd_si256(rounder));
+    __m256i *const to = (__m256i *)(void *)sum;
+
+    _mm256_storeu_si256(to, _mm256_add_epi64(_mm256_loadu_si256(to), whole));
+}
+
+/* The largest is sought among the bits of |x|, of which those of what is not
+ * finite are the largest. */
+static bool sums_add_avx2(const float *x, size_t count, int exponent,
                           int64_t *sum, double *largest)
 {
-    const __m256d by = _mm256_set1_pd(scale), sign = _mm256_set1_pd(-0.0);
-    const __m256d rounder = _mm256_set1_pd(0x1.8p52);
-    const __m256d limit = _mm256_set1_pd(0x1p51);
-    __m256d most = _mm256_set1_pd(*largest);
-    __m256d bad = _mm256_setzero_pd();
+    const __m256d by = _mm256_set1_pd(power_of_two(exponent));
+    const __m256i size = _mm256_set1_epi32(INT32_MAX);
+    __m256i most = _mm256_setzero_si256();
 
-    for (size_t i = 0; i < count; i += 4) {
-        const __m256d v =
-            _mm256_mul_pd(_mm256_cvtps_pd(_mm_loadu_ps(x + i)), by);
-        const __m256d size = _mm256_andnot_pd(sign, v);
-        const __m256i whole =
-            _mm256_sub_epi64(_mm256_castpd_si256(_mm256_add_pd(v, rounder)),
-                             _mm256_castpd_si256(rounder));
-        __m256i *const to = (__m256i *)(void *)(sum + i);
+    for (size_t i = 0; i < count; i += 8) {
+        const __m256 v = _mm256_loadu_ps(x + i);
 
-        bad = _mm256_or_pd(bad, _mm256_cmp_pd(size, limit, _CMP_NLT_UQ));
-        most = _mm256_max_pd(most, size);
-        _mm256_storeu_si256(to,
-                            _mm256_add_epi64(_mm256_loadu_si256(to), whole));
+        most = _mm256_max_epu32(most,
+                                _mm256_and_si256(_mm256_castps_si256(v), size));
+        add_four_avx2(_mm256_castps256_ps128(v), by, sum + i);
+        add_four_avx2(_mm256_extractf128_ps(v, 1), by, sum + i + 4);
     }
-    *largest = top_avx2(most);
-    return _mm256_movemask_pd(bad) == 0;
+    return sums_largest(top_avx2(most), exponent, largest);
 }
 
 /* A number less itself is 0, unless it is none. */

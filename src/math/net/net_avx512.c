@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "math/compiler.h"
+#include "math/net/sums.h"
 
 #define VL   16
 #define NV   2
@@ -99,6 +100,20 @@ INLINE void larger_avx512(const float *at, uint8_t number, float *y,
     _mm_mask_storeu_epi8(which, more, _mm_set1_epi8((char)number));
 }
 
+INLINE void turn_four_avx512(const float *from, size_t from_row, float *to,
+                             size_t to_row)
+{
+    __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + from_row);
+    __m128 c = _mm_loadu_ps(from + 2 * from_row);
+    __m128 d = _mm_loadu_ps(from + 3 * from_row);
+
+    _MM_TRANSPOSE4_PS(a, b, c, d);
+    _mm_storeu_ps(to, a);
+    _mm_storeu_ps(to + to_row, b);
+    _mm_storeu_ps(to + 2 * to_row, c);
+    _mm_storeu_ps(to + 3 * to_row, d);
+}
+
 #include "math/net/gemm.inc"
 
 #include "math/net/conv.inc"
@@ -107,26 +122,30 @@ INLINE void larger_avx512(const float *at, uint8_t number, float *y,
 
 #include "math/net/curve.inc"
 
-static bool sums_add_avx512(const float *x, size_t count, double scale,
+/* The largest is sought among the bits of |x|, of which those of what is not
+ * finite are the largest. */
+static bool sums_add_avx512(const float *x, size_t count, int exponent,
                             int64_t *sum, double *largest)
 {
-    const __m512d by = _mm512_set1_pd(scale), limit = _mm512_set1_pd(0x1p51);
-    __m512d most = _mm512_set1_pd(*largest);
-    __mmask8 bad = 0;
+    const __m512i size = _mm512_set1_epi32(INT32_MAX);
+    const __m512 by = _mm512_set1_ps((float)exponent);
+    __m512i most = _mm512_setzero_si512();
 
-    for (size_t i = 0; i < count; i += 8) {
-        const __m512d v =
-            _mm512_mul_pd(_mm512_cvtps_pd(_mm256_loadu_ps(x + i)), by);
-        const __m512d size = _mm512_abs_pd(v);
+    for (size_t i = 0; i < count; i += 16) {
+        const __m512 v = _mm512_loadu_ps(x + i);
+        const __m512 scaled = _mm512_scalef_ps(v, by);
+        const __m512i low = _mm512_cvtps_epi64(_mm512_castps512_ps256(scaled));
+        const __m512i high =
+            _mm512_cvtps_epi64(_mm512_extractf32x8_ps(scaled, 1));
         int64_t *const to = sum + i;
 
-        bad |= _mm512_cmp_pd_mask(size, limit, _CMP_NLT_UQ);
-        most = _mm512_max_pd(most, size);
-        _mm512_storeu_si512(to, _mm512_add_epi64(_mm512_loadu_si512(to),
-                                                 _mm512_cvtpd_epi64(v)));
+        most = _mm512_max_epu32(most,
+                                _mm512_and_si512(_mm512_castps_si512(v), size));
+        _mm512_storeu_si512(to, _mm512_add_epi64(_mm512_loadu_si512(to), low));
+        _mm512_storeu_si512(to + 8,
+                            _mm512_add_epi64(_mm512_loadu_si512(to + 8), high));
     }
-    *largest = _mm512_reduce_max_pd(most);
-    return bad == 0;
+    return sums_largest(_mm512_reduce_max_epu32(most), exponent, largest);
 }
 
 /* A number less itself is 0, unless it is none. */

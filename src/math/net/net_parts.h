@@ -54,6 +54,8 @@ static inline size_t conv_panels(size_t channels)
 
 struct net_ops {
     void (*gemm)(const struct gemm *gemm, float *scratch);
+    void (*turn)(const float *from, size_t from_row, size_t rows, size_t cols,
+                 float *to, size_t to_row);
     void (*conv_pack)(const struct conv *conv, const float *weights,
                       float *packed);
     void (*conv_forward)(const struct conv *conv, const float *padded,
@@ -74,7 +76,7 @@ struct net_ops {
     void (*winograd_backward)(const struct winograd *winograd,
                               const struct winograd_backward *what,
                               float *room);
-    bool (*sums_add)(const float *x, size_t count, double scale, int64_t *sum,
+    bool (*sums_add)(const float *x, size_t count, int exponent, int64_t *sum,
                      double *largest);
     bool (*sums_finite)(const float *x, size_t count);
     void (*relu)(const float *x, size_t count, float *y, uint8_t *up);
@@ -87,7 +89,7 @@ struct net_ops {
 /* The row that these files make, with the ISA's own sums. */
 #define NET_OPS                                                                \
     {                                                                          \
-        .gemm = N(gemm), .conv_pack = N(conv_pack),                            \
+        .gemm = N(gemm), .turn = N(turn), .conv_pack = N(conv_pack),           \
         .conv_forward = N(forward), .count_nonzero = N(count),                 \
         .conv_bias = N(bias), .weights_by_tiles = N(weights_by_tiles),         \
         .weights_by_lists = N(weights_by_lists),                               \

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "math/compiler.h"
+#include "math/exact/grid.h"
 
 #define VL   1
 #define NV   4
@@ -88,6 +89,13 @@ INLINE void larger_portable(const float *at, uint8_t number, float *y,
     }
 }
 
+INLINE void turn_four_portable(const float *from, size_t from_row, float *to,
+                               size_t to_row)
+{
+    for (size_t k = 0; k < 16; k++)
+        to[k % 4 * to_row + k / 4] = from[k / 4 * from_row + k % 4];
+}
+
 #include "math/net/gemm.inc"
 
 #include "math/net/conv.inc"
@@ -96,9 +104,10 @@ INLINE void larger_portable(const float *at, uint8_t number, float *y,
 
 #include "math/net/curve.inc"
 
-static bool sums_add_portable(const float *x, size_t count, double scale,
+static bool sums_add_portable(const float *x, size_t count, int exponent,
                               int64_t *sum, double *largest)
 {
+    const double scale = power_of_two(exponent);
     bool good = true;
 
     for (size_t i = 0; i < count; i++) {

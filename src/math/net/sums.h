@@ -22,6 +22,9 @@
 bool sums_add(enum isa isa, const float *x, size_t count, int exponent,
               int64_t *sum, double *largest);
 
+/* What variants have seen: `bits` are those of the largest |x[i]|. */
+bool sums_largest(uint32_t bits, int exponent, double *largest);
+
 /* Neither a NaN nor an infinity among them. */
 bool sums_finite(enum isa isa, const float *x, size_t count);
 

@@ -3,7 +3,7 @@
  *
  * A kind works *sample by sample* (any thread takes any sample, and goes
  * through all such layers that follow each other before it takes the next), or
- * on the *whole* microbatch, in items that no two threads share.
+ * on all of them at once, the *whole*, in items that no two threads share.
  */
 #ifndef MODEL_NET_LAYER_H
 #define MODEL_NET_LAYER_H
@@ -36,8 +36,10 @@ struct layer_sink;
  * `x_row`, `y_row` floats apart. */
 struct layer_call {
     enum isa isa;
-    uint32_t count; /* Samples. */
-    uint32_t item;  /* Of layers that take the whole microbatch. */
+    uint32_t count;      /* Samples, ... */
+    uint32_t micro;      /* ... of a microbatch, ... */
+    uint32_t microbatch; /* ... and which one layer_add is told of. */
+    uint32_t item;       /* Of layers that take all samples. */
     bool training;
     uint64_t key; /* Of this layer, step and sample: for what is drawn. */
     const float *x;
@@ -55,7 +57,7 @@ struct layer_call {
 struct layer_ops {
     const char *name;  /* The text begins with it; what follows is parsed. */
     const char *forms; /* For who wrote something else. */
-    bool whole;        /* Takes the whole microbatch, not sample by sample. */
+    bool whole;        /* Takes all samples at once. */
     bool in_place;     /* May write y over x. */
     bool reads_input;  /* Backward needs x ... */
     bool reads_output; /* ... or y: so these are kept for all samples. */
@@ -71,7 +73,7 @@ struct layer_ops {
     size_t (*packed)(const struct layer *layer); /* Floats. */
     void (*pack)(enum isa isa, const struct layer *layer, const float *weights,
                  float *packed);
-    /* Of layers that take the whole microbatch: */
+    /* Of layers that take all samples: */
     size_t (*shared)(const struct layer *layer, uint32_t samples); /* Floats. */
     void (*begin)(const struct layer *layer, const struct layer_call *call);
     uint32_t (*items)(const struct layer *layer, bool forward);

@@ -1,12 +1,12 @@
 /*
- * layer_dense.c - dense128: every output of all inputs, for the whole
- * microbatch at once.
+ * layer_dense.c - dense128: every output of all inputs, for all samples at
+ * once.
  *
- * With weights w[in][out] and s the samples:
+ * With weights w[in][out] and s the samples of a microbatch:
  *
  *     y[s][o]    from bias[o], over the inputs
  *     dw[i][o]   from 0, over the samples; rounded onto the grid while it is in
- *                the first-level cache
+ *                the first-level cache, as its sums are for all microbatches
  *     db[o]      from 0, sums over the samples
  *     dx[s][i]   from 0, over the outputs
  */
@@ -78,24 +78,45 @@ static void forward(const struct layer *l, const struct layer_call *call)
     gemm_run(call->isa, &g, call->scratch);
 }
 
+/* The call of microbatch m alone. */
+static struct layer_call part_of(const struct layer_call *call, uint32_t m)
+{
+    const uint32_t first = m * call->micro, left = call->count - first;
+    struct layer_call part = *call;
+
+    part.microbatch = m;
+    part.count = left < call->micro ? left : call->micro;
+    part.x += first * call->x_row;
+    part.dy += first * call->y_row;
+    return part;
+}
+
+static void bias_of(const struct layer *l, const struct layer_call *call,
+                    float *db)
+{
+    const uint32_t last = call->count - (NEURAL_BUG(NEURAL_BUG_DENSE) ? 1 : 0);
+
+    for (size_t o = 0; o < l->out; o++)
+        db[o] = 0;
+    for (size_t s = 0; s < last; s++) {
+        for (size_t o = 0; o < l->out; o++)
+            db[o] += call->dy[s * call->y_row + o];
+    }
+    layer_add(l, call, true, 0, l->biases, db);
+}
+
 static void begin(const struct layer *l, const struct layer_call *call)
 {
     const size_t row = row_of(call->count);
     float *const turned = call->shared, *const db = turned + l->out * row;
 
-    for (size_t o = 0; o < l->out; o++) {
-        float sum = 0;
+    matrix_turn(call->isa, call->dy, call->y_row, call->count, l->out, turned,
+                row);
+    for (uint32_t m = 0; m * call->micro < call->count; m++) {
+        const struct layer_call part = part_of(call, m);
 
-        for (size_t s = 0; s < call->count; s++) {
-            const float g = call->dy[s * call->y_row + o];
-
-            turned[o * row + s] = g;
-            if (!NEURAL_BUG(NEURAL_BUG_DENSE) || s + 1 < call->count)
-                sum += g;
-        }
-        db[o] = sum;
+        bias_of(l, &part, db);
     }
-    layer_add(l, call, true, 0, l->biases, db);
 }
 
 /* Inputs [first, first + rows). */
@@ -137,10 +158,8 @@ static void inputs_of(const struct layer *l, const struct layer_call *call,
                            .c_row = row};
 
     gemm_run(call->isa, &g, call->scratch);
-    for (size_t s = 0; s < call->count; s++) {
-        for (size_t i = 0; i < rows; i++)
-            call->dx[s * call->x_row + first + i] = turned[i * row + s];
-    }
+    matrix_turn(call->isa, turned, row, rows, call->count, call->dx + first,
+                call->x_row);
 }
 
 static void backward(const struct layer *l, const struct layer_call *call)
@@ -152,7 +171,11 @@ static void backward(const struct layer *l, const struct layer_call *call)
     for (uint32_t i = begun; i < end; i += SOME) {
         const uint32_t rows = end - i < SOME ? end - i : SOME;
 
-        weights_of(l, call, i, rows, room);
+        for (uint32_t m = 0; m * call->micro < call->count; m++) {
+            const struct layer_call part = part_of(call, m);
+
+            weights_of(l, &part, i, rows, room);
+        }
         if (call->dx != NULL)
             inputs_of(l, call, i, rows);
     }

@@ -1,13 +1,13 @@
 /*
- * work.c - a microbatch through the layers and back.
+ * work.c - microbatches through the layers and back.
  *
  * Layers that go sample by sample and follow each other are one *stretch*: a
  * thread takes a sample through all of it, while its numbers are in the cache.
- * A layer that takes the whole microbatch is a stretch of its own.
+ * A layer that takes all samples at once is a stretch of its own.
  *
  * Boundary b lies below layer b; boundary 0 is the input, the last one what the
  * loss sees.  Numbers of a boundary are kept for all samples where the way back
- * needs them, or a layer the whole microbatch; gradients only where the latter
+ * needs them, or a layer takes all at once; gradients only where the latter
  * does.  For the others a thread has two of each, which it fills in turn.
  */
 #include "model/net/work.h"
@@ -45,7 +45,7 @@ struct layer_sink {
     struct neural_work *work;
     struct neural_sums *sums;
     int64_t *part;   /* Sums of what goes sample by sample. */
-    int64_t *size;   /* Of each tensor, for such layers, ... */
+    int64_t *size;   /* [microbatch][tensor], for such layers, ... */
     double *largest; /* ... and for the others. */
     float *scratch;
     float *value[2], *slope[2];
@@ -178,7 +178,7 @@ static bool make_layers(struct neural_work *w)
 
 static bool make_thread(struct neural_work *w, struct layer_sink *sink)
 {
-    const uint32_t tensors = w->net->tensor_count;
+    const size_t tensors = w->net->tensor_count;
     size_t scratch = 0, floats = 0;
 
     for (uint32_t i = 0; i < w->net->layer_count; i++) {
@@ -196,8 +196,8 @@ static bool make_thread(struct neural_work *w, struct layer_sink *sink)
         sink->slope[i] = take(w, floats + 16, sizeof(float));
     }
     sink->part = take(w, w->parts, sizeof(int64_t));
-    sink->size = take(w, tensors, sizeof(int64_t));
-    sink->largest = take(w, tensors, sizeof(double));
+    sink->size = take(w, tensors * w->samples, sizeof(int64_t));
+    sink->largest = take(w, tensors * w->samples, sizeof(double));
     return sink->scratch != NULL && sink->value[0] != NULL &&
            sink->value[1] != NULL && sink->slope[0] != NULL &&
            sink->slope[1] != NULL && sink->part != NULL && sink->size != NULL &&
@@ -360,6 +360,8 @@ static struct layer_call call_of(const struct neural_work *w,
     const struct layer *const l = layer_at(w, layer);
     struct layer_call call = {.isa = w->isa,
                               .count = w->rows->count,
+                              .micro = w->rows->micro,
+                              .microbatch = sample / w->rows->micro,
                               .training = w->training,
                               .x = input_of(w, sink, layer, sample),
                               .y = value_of(w, sink, layer + 1, sample),
@@ -401,6 +403,8 @@ void layer_add(const struct layer *l, const struct layer_call *call, bool bias,
 {
     struct layer_sink *const sink = call->sink;
     const uint32_t tensor = l->tensor + (bias ? 1 : 0);
+    const size_t seen =
+        (size_t)call->microbatch * sink->work->net->tensor_count + tensor;
     const size_t at = sink->work->net->tensors[tensor].first + first;
     int64_t *const sum = l->ops->whole ? sink->sums->sum : sink->part;
     const int exponent = sink->sums->exponent[tensor];
@@ -410,9 +414,9 @@ void layer_add(const struct layer *l, const struct layer_call *call, bool bias,
         sink->refused = true;
         sink->broken |= !sums_finite(call->isa, values, count);
     } else if (!l->ops->whole) {
-        sink->size[tensor] += (int64_t)ceil(largest);
-    } else if (largest > sink->largest[tensor]) {
-        sink->largest[tensor] = largest;
+        sink->size[seen] += (int64_t)ceil(largest);
+    } else if (largest > sink->largest[seen]) {
+        sink->largest[seen] = largest;
     }
 }
 
@@ -563,59 +567,83 @@ static void backward(struct neural_work *w)
     }
 }
 
-static enum err take_losses(struct neural_work *w, double *total)
+static double loss_of(struct neural_work *w, uint32_t sample)
 {
     const uint32_t end = w->net->layer_count;
     const size_t outputs = w->at[end].floats;
-    double sum = 0;
+    const float *const z = value_of(w, &w->threads[0], end, sample);
+    float *const slope = slope_of(w, &w->threads[0], end, sample);
 
-    for (uint32_t s = 0; s < w->rows->count; s++) {
-        const float *const z = value_of(w, &w->threads[0], end, s);
-        float *const slope = slope_of(w, &w->threads[0], end, s);
-
-        if (w->net->loss == NEURAL_SOFTMAX)
-            sum += loss_softmax(z, outputs, w->rows->label[s], slope);
-        else
-            sum +=
-                loss_squared(z, outputs, w->rows->target + s * outputs, slope);
-    }
-    *total = sum;
-    return isfinite(sum) ? ERR_OK : ERR_RANGE;
+    if (w->net->loss == NEURAL_SOFTMAX)
+        return loss_softmax(z, outputs, w->rows->label[sample], slope);
+    return loss_squared(z, outputs, w->rows->target + sample * outputs, slope);
 }
 
-/* --- a microbatch -------------------------------------------------------- */
+static enum err take_losses(struct neural_work *w, double *loss)
+{
+    bool good = true;
+
+    for (uint32_t s = 0; s < w->rows->count; s++) {
+        double *const sum = &loss[s / w->rows->micro];
+
+        if (s % w->rows->micro == 0)
+            *sum = 0;
+        *sum += loss_of(w, s);
+        good &= isfinite(*sum) != 0;
+    }
+    return good ? ERR_OK : ERR_RANGE;
+}
+
+/* --- microbatches -------------------------------------------------------- */
+
+static uint32_t microbatches(const struct neural_rows *rows)
+{
+    return (rows->count + rows->micro - 1) / rows->micro;
+}
 
 static void begin_sums(struct neural_work *w, struct neural_sums *sums)
 {
+    const size_t seen = (size_t)microbatches(w->rows) * w->net->tensor_count;
+
     for (uint32_t t = 0; t < w->pool->threads; t++) {
         struct layer_sink *const sink = &w->threads[t];
 
         sink->sums = sums;
         sink->refused = sink->broken = false;
         memset(sink->part, 0, w->parts * sizeof *sink->part);
-        memset(sink->size, 0, w->net->tensor_count * sizeof *sink->size);
-        memset(sink->largest, 0, w->net->tensor_count * sizeof *sink->largest);
+        memset(sink->size, 0, seen * sizeof *sink->size);
+        memset(sink->largest, 0, seen * sizeof *sink->largest);
     }
 }
 
-/* Of tensor t: its sums from the threads' parts, and its size. */
+/* Of tensor t: its sums from the threads' parts, ... */
 static void end_tensor(const struct neural_work *w, uint32_t t,
                        struct neural_sums *sums)
 {
     const struct neural_tensor *const tensor = &w->net->tensors[t];
-    const bool parts = !layer_at(w, tensor->layer)->ops->whole;
+    int64_t *const sum = sums->sum + tensor->first;
+
+    if (layer_at(w, tensor->layer)->ops->whole)
+        return;
+    for (uint32_t k = 0; k < w->pool->threads; k++) {
+        const int64_t *const part = w->threads[k].part + tensor->first;
+
+        for (size_t i = 0; i < tensor->count; i++)
+            sum[i] += part[i];
+    }
+}
+
+/* ... and its size; `seen` is of a microbatch and of it. */
+static int64_t size_of(const struct neural_work *w, size_t seen)
+{
     double largest = 0;
     int64_t size = 0;
 
     for (uint32_t k = 0; k < w->pool->threads; k++) {
-        const struct layer_sink *const sink = &w->threads[k];
-
-        for (size_t i = 0; parts && i < tensor->count; i++)
-            sums->sum[tensor->first + i] += sink->part[tensor->first + i];
-        size += sink->size[t];
-        largest = fmax(largest, sink->largest[t]);
+        size += w->threads[k].size[seen];
+        largest = fmax(largest, w->threads[k].largest[seen]);
     }
-    sums->size[t] = size + (int64_t)ceil(largest);
+    return size + (int64_t)ceil(largest);
 }
 
 static bool refused(const struct neural_work *w)
@@ -631,16 +659,16 @@ enum err neural_work_gradient(struct neural_work *w,
                               const struct neural_rows *rows,
                               struct neural_sums *sums)
 {
-    double loss = 0;
     enum err err;
 
     CHECK(w->parameters != NULL && rows->count <= w->samples);
+    CHECK(rows->micro > 0);
     w->rows = rows;
     w->training = true;
     begin_sums(w, sums);
     err = forward(w);
     if (err == ERR_OK)
-        err = take_losses(w, &loss);
+        err = take_losses(w, sums->loss);
     if (err != ERR_OK)
         return err;
     backward(w);
@@ -648,14 +676,15 @@ enum err neural_work_gradient(struct neural_work *w,
         return broken(w) ? ERR_RANGE : ERR_TOOBIG;
     for (uint32_t t = 0; t < w->net->tensor_count; t++)
         end_tensor(w, t, sums);
-    sums->loss = loss;
+    for (size_t i = 0; i < microbatches(rows) * w->net->tensor_count; i++)
+        sums->size[i] = size_of(w, i);
     return ERR_OK;
 }
 
 enum err neural_work_scores(struct neural_work *w, const float *x,
                             uint32_t count, float *scores)
 {
-    const struct neural_rows rows = {.count = count, .x = x};
+    const struct neural_rows rows = {.count = count, .micro = 1, .x = x};
     const uint32_t end = w->net->layer_count;
     enum err err;
 

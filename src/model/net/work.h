@@ -32,8 +32,11 @@ size_t neural_work_bytes(const struct neural_work *work);
 MUST_CHECK enum err neural_work_load(struct neural_work *work,
                                      const float *parameters);
 
+/* One or several microbatches: the more, the less often weights and sums are
+ * fetched. */
 struct neural_rows {
     uint32_t count;        /* Samples, at most those of neural_work_new. */
+    uint32_t micro;        /* Of a microbatch; the last may have fewer. */
     const float *x;        /* One after the other. */
     const uint32_t *label; /* NEURAL_SOFTMAX: below the number of outputs. */
     const float *target;   /* NEURAL_SQUARED. */
@@ -43,15 +46,14 @@ struct neural_rows {
     uint64_t seed, step;
 };
 
-/* Of a chunk, which is one microbatch. */
 struct neural_sums {
     const int16_t *exponent; /* Of each tensor. */
     int64_t *sum;            /* Of each parameter; added to. */
-    /* Of each tensor: no parameter's share of this microbatch is larger, on
+    /* [microbatch][tensor]: no parameter's share of a microbatch is larger, on
      * the grid.  Of a dense layer it is the largest |share|, rounded up; of a
      * convolution that of each sample, added up.  So 0 means that all are. */
     int64_t *size;
-    double loss; /* In the order of the samples. */
+    double *loss; /* [microbatch]: in the order of the samples. */
 };
 
 /* ERR_TOOBIG: does not fit the grid.  ERR_RANGE: something is not finite.  The

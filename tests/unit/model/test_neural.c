@@ -109,17 +109,16 @@ static enum err gradient(struct made *m, struct neural_work *work,
                          double *loss)
 {
     const struct neural_rows rows = {.count = count,
+                                     .micro = count,
                                      .x = m->x + first * IMAGE,
                                      .label = m->label + first,
                                      .id = m->id + first,
                                      .seed = 5,
                                      .step = step};
     struct neural_sums sums = {
-        .exponent = m->exponent, .sum = m->sum, .size = m->size};
-    const enum err err = neural_work_gradient(work, &rows, &sums);
+        .exponent = m->exponent, .sum = m->sum, .size = m->size, .loss = loss};
 
-    *loss = sums.loss;
-    return err;
+    return neural_work_gradient(work, &rows, &sums);
 }
 
 static struct neural_work *work_of(const struct made *m, enum isa isa,
@@ -176,6 +175,43 @@ static void one_hash_on_all_sets_and_threads(void **state)
         }
     }
     made_free(first);
+}
+
+/* Several microbatches in one call, the last of them short. */
+static void microbatches_may_come_together(void **state)
+{
+    enum { COUNT = BATCH - 3, TIMES = 3 };
+
+    struct made *const one = make(cnn), *const all = make(cnn);
+    struct neural_work *const work = work_of(one, isa_best(), pool_serial());
+    const struct neural_rows rows = {.count = COUNT,
+                                     .micro = MICRO,
+                                     .x = all->x,
+                                     .label = all->label,
+                                     .id = all->id,
+                                     .seed = 5};
+    int64_t size[TIMES * TENSORS];
+    double loss[TIMES], alone;
+    struct neural_sums sums = {
+        .exponent = all->exponent, .sum = all->sum, .size = size, .loss = loss};
+
+    (void)state;
+    assert_int_equal(neural_work_gradient(work, &rows, &sums), ERR_OK);
+    for (uint32_t m = 0; m < TIMES; m++) {
+        const uint32_t first = m * MICRO, left = COUNT - first;
+
+        assert_int_equal(
+            gradient(one, work, first, left < MICRO ? left : MICRO, 0, &alone),
+            ERR_OK);
+        assert_true(alone == loss[m]);
+        assert_memory_equal(one->size, size + m * one->net.tensor_count,
+                            one->net.tensor_count * sizeof *size);
+    }
+    assert_memory_equal(one->sum, all->sum,
+                        one->net.parameters * sizeof *one->sum);
+    neural_work_free(work);
+    made_free(one);
+    made_free(all);
 }
 
 /* What is drawn for a sample does not hang on where it stands. */
@@ -400,6 +436,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_layer_agrees_with_differences),
         cmocka_unit_test(one_hash_on_all_sets_and_threads),
+        cmocka_unit_test(microbatches_may_come_together),
         cmocka_unit_test(draws_follow_the_sample),
         cmocka_unit_test(scores_drop_nothing),
         cmocka_unit_test(sizes_bound_the_sums),
