@@ -40,12 +40,16 @@ uint64_t rng_at(uint64_t seed, uint64_t a, uint64_t b);
 
 /* Number `i` of splitmix64's stream that `key` begins: for those who draw many
  * and made the key with rng_at. */
+#define RNG_STEP   0x9e3779b97f4a7c15u
+#define RNG_FIRST  0xbf58476d1ce4e5b9u
+#define RNG_SECOND 0x94d049bb133111ebu
+
 static inline uint64_t rng_word(uint64_t key, uint64_t i)
 {
-    uint64_t x = key + (i + 1) * 0x9e3779b97f4a7c15u;
+    uint64_t x = key + (i + 1) * RNG_STEP;
 
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    x = (x ^ x >> 30) * RNG_FIRST;
+    x = (x ^ x >> 27) * RNG_SECOND;
     return x ^ x >> 31;
 }
 

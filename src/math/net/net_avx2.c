@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "math/compiler.h"
 #include "math/exact/grid.h"
 #include "math/net/sums.h"
@@ -94,20 +95,46 @@ INLINE __m256 gate_avx2(uint32_t bits, __m256 v)
                          v);
 }
 
-INLINE void larger_avx2(const float *at, uint8_t number, float *y,
-                        uint8_t *which)
+/* There is no multiplication of 64 bits: words are drawn one by one. */
+INLINE uint32_t keeps_avx2(uint64_t key, uint64_t word, uint32_t share)
 {
-    const __m256 old = _mm256_loadu_ps(y), new = _mm256_loadu_ps(at);
-    const __m256 more = _mm256_cmp_ps(new, old, _CMP_GT_OQ);
-    const __m128i halves =
-        _mm_packs_epi32(_mm_castps_si128(_mm256_castps256_ps128(more)),
-                        _mm_castps_si128(_mm256_extractf128_ps(more, 1)));
-    const __m128i bytes = _mm_packs_epi16(halves, halves);
-    __m128i *const to = (__m128i *)(void *)which;
+    const __m256i draws = _mm256_setr_epi64x(
+        (long long)rng_word(key, word), (long long)rng_word(key, word + 1),
+        (long long)rng_word(key, word + 2), (long long)rng_word(key, word + 3));
+    const __m256i top =
+        _mm256_max_epu16(draws, _mm256_set1_epi16((short)share));
+    const __m256i kept = _mm256_cmpeq_epi16(top, draws);
 
-    _mm256_storeu_ps(y, _mm256_blendv_ps(old, new, more));
-    _mm_storel_epi64(to, _mm_blendv_epi8(_mm_loadl_epi64(to),
-                                         _mm_set1_epi8((char)number), bytes));
+    return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(
+        _mm256_castsi256_si128(kept), _mm256_extracti128_si256(kept, 1)));
+}
+
+INLINE void larger_avx2(__m256 *best, __m256 *which, __m256 v, __m256 k)
+{
+    const __m256 more = _mm256_cmp_ps(v, *best, _CMP_GT_OQ);
+
+    *best = _mm256_blendv_ps(*best, v, more);
+    *which = _mm256_blendv_ps(*which, k, more);
+}
+
+INLINE void store_bytes_avx2(uint8_t *p, __m256 v)
+{
+    const __m256i whole = _mm256_cvtps_epi32(v);
+    const __m128i halves = _mm_packs_epi32(_mm256_castsi256_si128(whole),
+                                           _mm256_extracti128_si256(whole, 1));
+
+    _mm_storel_epi64((__m128i *)(void *)p, _mm_packus_epi16(halves, halves));
+}
+
+INLINE __m256 load_bytes_avx2(const uint8_t *p)
+{
+    return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(
+        _mm_loadl_epi64((const __m128i *)(const void *)p)));
+}
+
+INLINE uint32_t equal_avx2(__m256 a, __m256 b)
+{
+    return (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_EQ_OQ));
 }
 
 INLINE void turn_four_avx2(const float *from, size_t from_row, float *to,

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "math/compiler.h"
 #include "math/net/sums.h"
 
@@ -90,14 +91,46 @@ INLINE __m512 gate_avx512(uint32_t bits, __m512 v)
     return _mm512_maskz_mov_ps((__mmask16)bits, v);
 }
 
-INLINE void larger_avx512(const float *at, uint8_t number, float *y,
-                          uint8_t *which)
+INLINE uint32_t keeps_avx512(uint64_t key, uint64_t word, uint32_t share)
 {
-    const __m512 old = _mm512_loadu_ps(y), new = _mm512_loadu_ps(at);
-    const __mmask16 more = _mm512_cmp_ps_mask(new, old, _CMP_GT_OQ);
+    const __m256i number =
+        _mm256_add_epi64(_mm256_set1_epi64x((long long)word + 1),
+                         _mm256_setr_epi64x(0, 1, 2, 3));
+    __m256i x = _mm256_add_epi64(
+        _mm256_set1_epi64x((long long)key),
+        _mm256_mullo_epi64(number, _mm256_set1_epi64x((long long)RNG_STEP)));
 
-    _mm512_storeu_ps(y, _mm512_mask_mov_ps(old, more, new));
-    _mm_mask_storeu_epi8(which, more, _mm_set1_epi8((char)number));
+    x = _mm256_mullo_epi64(_mm256_xor_si256(x, _mm256_srli_epi64(x, 30)),
+                           _mm256_set1_epi64x((long long)RNG_FIRST));
+    x = _mm256_mullo_epi64(_mm256_xor_si256(x, _mm256_srli_epi64(x, 27)),
+                           _mm256_set1_epi64x((long long)RNG_SECOND));
+    x = _mm256_xor_si256(x, _mm256_srli_epi64(x, 31));
+    return _mm256_cmpge_epu16_mask(x, _mm256_set1_epi16((short)share));
+}
+
+INLINE void larger_avx512(__m512 *best, __m512 *which, __m512 v, __m512 k)
+{
+    const __mmask16 more = _mm512_cmp_ps_mask(v, *best, _CMP_GT_OQ);
+
+    *best = _mm512_mask_mov_ps(*best, more, v);
+    *which = _mm512_mask_mov_ps(*which, more, k);
+}
+
+INLINE void store_bytes_avx512(uint8_t *p, __m512 v)
+{
+    _mm_storeu_si128((__m128i *)(void *)p,
+                     _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v)));
+}
+
+INLINE __m512 load_bytes_avx512(const uint8_t *p)
+{
+    return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(
+        _mm_loadu_si128((const __m128i *)(const void *)p)));
+}
+
+INLINE uint32_t equal_avx512(__m512 a, __m512 b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ);
 }
 
 INLINE void turn_four_avx512(const float *from, size_t from_row, float *to,

@@ -82,8 +82,13 @@ struct net_ops {
     void (*relu)(const float *x, size_t count, float *y, uint8_t *up);
     void (*relu_back)(const uint8_t *up, const float *dy, size_t count,
                       float *dx);
-    void (*keep_larger)(const float *at, uint8_t number, size_t count, float *y,
-                        uint8_t *which);
+    void (*drop)(const float *x, size_t count, uint64_t key, uint32_t share,
+                 float factor, float *y);
+    void (*largest)(const float *x, const size_t *place, uint32_t places,
+                    size_t count, float *y, uint8_t *which);
+    void (*largest_back)(const float *dy, const uint8_t *which,
+                         const size_t *place, uint32_t places, size_t count,
+                         bool add, float *dx);
 };
 
 /* The row that these files make, with the ISA's own sums. */
@@ -97,7 +102,8 @@ struct net_ops {
         .winograd_forward = N(winograd_forward),                               \
         .winograd_backward = N(winograd_backward), .sums_add = N(sums_add),    \
         .sums_finite = N(sums_finite), .relu = N(relu),                        \
-        .relu_back = N(relu_back), .keep_larger = N(keep_larger),              \
+        .relu_back = N(relu_back), .drop = N(drop), .largest = N(largest),     \
+        .largest_back = N(largest_back),                                       \
     }
 
 extern const struct net_ops net_portable;

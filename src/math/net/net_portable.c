@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "math/compiler.h"
 #include "math/exact/grid.h"
 
@@ -80,13 +81,39 @@ INLINE float gate_portable(uint32_t bits, float v)
     return (bits & 1) != 0 ? v : 0;
 }
 
-INLINE void larger_portable(const float *at, uint8_t number, float *y,
-                            uint8_t *which)
+INLINE uint32_t keeps_portable(uint64_t key, uint64_t word, uint32_t share)
 {
-    if (*at > *y) {
-        *y = *at;
-        *which = number;
+    uint32_t bits = 0;
+
+    for (unsigned k = 0; k < 16; k++) {
+        const uint64_t draw = rng_word(key, word + k / 4) >> 16 * (k % 4);
+
+        bits |= (uint32_t)((draw & 0xffff) >= share) << k;
     }
+    return bits;
+}
+
+INLINE void larger_portable(float *best, float *which, float v, float k)
+{
+    if (v > *best) {
+        *best = v;
+        *which = k;
+    }
+}
+
+INLINE void store_bytes_portable(uint8_t *p, float v)
+{
+    *p = (uint8_t)v;
+}
+
+INLINE float load_bytes_portable(const uint8_t *p)
+{
+    return *p;
+}
+
+INLINE uint32_t equal_portable(float a, float b)
+{
+    return a == b;
 }
 
 INLINE void turn_four_portable(const float *from, size_t from_row, float *to,

@@ -8,7 +8,7 @@
 enum neural_bug {
     NEURAL_BUG_NONE,
     NEURAL_BUG_RELU,    /* Let gradients through where relu was 0. */
-    NEURAL_BUG_POOL,    /* Give a window's gradient to its first pixel. */
+    NEURAL_BUG_POOL,    /* Give a window's last gradient to its first. */
     NEURAL_BUG_AVG,     /* Do not divide a mean's gradient. */
     NEURAL_BUG_DROP,    /* Draw other numbers on the way back. */
     NEURAL_BUG_DENSE,   /* Leave the last sample out of a bias. */

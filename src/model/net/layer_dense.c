@@ -15,9 +15,10 @@
 #include "model/net/layer.h"
 
 enum {
-    PANEL = 32, /* Outputs of an item, forward. */
-    ROWS = 112, /* Inputs of an item, backward, ... */
-    SOME = 28   /* ... of which as many at a time. */
+    PANEL = 32,  /* Outputs of an item, forward. */
+    ROWS = 112,  /* Inputs of an item, backward, ... */
+    SOME = 28,   /* ... of which at least as many at a time, ... */
+    FULL = 3584, /* ... and at most as many weights, if these are more. */
 };
 
 static bool parse(const char *rest, struct layer *l)
@@ -39,12 +40,20 @@ static size_t row_of(uint32_t samples)
     return ((size_t)samples + 15) / 16 * 16;
 }
 
+/* Inputs that are taken at a time: few products of narrow matrices. */
+static uint32_t some_rows(const struct layer *l)
+{
+    const uint32_t rows = FULL / l->out / SOME * SOME;
+
+    return rows < SOME ? SOME : rows > ROWS ? ROWS : rows;
+}
+
 /* Some rows of dw, or of dx turned. */
 static size_t scratch(const struct layer *l, uint32_t samples)
 {
     const size_t row = row_of(l->out > samples ? l->out : samples);
 
-    return GEMM_SCRATCH + SOME * row;
+    return GEMM_SCRATCH + some_rows(l) * row;
 }
 
 /* dy turned, and a bias's gradient. */
@@ -168,8 +177,8 @@ static void backward(const struct layer *l, const struct layer_call *call)
     const uint32_t begun = call->item * ROWS;
     const uint32_t end = l->inputs - begun < ROWS ? l->inputs : begun + ROWS;
 
-    for (uint32_t i = begun; i < end; i += SOME) {
-        const uint32_t rows = end - i < SOME ? end - i : SOME;
+    for (uint32_t i = begun; i < end; i += some_rows(l)) {
+        const uint32_t rows = end - i < some_rows(l) ? end - i : some_rows(l);
 
         for (uint32_t m = 0; m * call->micro < call->count; m++) {
             const struct layer_call part = part_of(call, m);

@@ -2,10 +2,10 @@
  * layer_drop.c - drop.25: numbers that are 0 at random while it is trained.
  *
  * Which ones follows from (seed, step, layer, sample, number) alone: four of
- * them share 64 drawn bits, 16 each.  They are multiplied by 0, and those that
- * stay by the float next to 1 / (1 - p).
+ * them share 64 drawn bits, 16 each.  Those that stay are multiplied by the
+ * float next to 1 / (1 - p).
  */
-#include "base/rng.h"
+#include "math/net/curve.h"
 #include "model/net/bugs.h"
 #include "model/net/layer.h"
 
@@ -34,28 +34,17 @@ static const char *shape(struct layer *l)
     return NULL;
 }
 
-static void apply(const struct layer *l, uint64_t key, const float *from,
-                  float *to)
+static void apply(const struct layer *l, const struct layer_call *call,
+                  uint64_t key, const float *from, float *to)
 {
-    const float factor[2] = {0, (float)ONE / (float)(ONE - l->drop)};
-    const size_t count = neural_floats(&l->in);
-
-    for (size_t i = 0; i < count; i += 4) {
-        const uint64_t bits = rng_word(key, i / 4);
-        const size_t end = count - i < 4 ? count - i : 4;
-
-        for (size_t k = 0; k < end; k++) {
-            /* By the table: which way a branch goes is random. */
-            to[i + k] =
-                from[i + k] * factor[(bits >> (16 * k) & 0xffff) >= l->drop];
-        }
-    }
+    curve_drop(call->isa, from, neural_floats(&l->in), key, l->drop,
+               (float)ONE / (float)(ONE - l->drop), to);
 }
 
 static void forward(const struct layer *l, const struct layer_call *call)
 {
     if (call->training)
-        apply(l, call->key, call->x, call->y);
+        apply(l, call, call->key, call->x, call->y);
     else if (call->y != call->x)
         for (size_t i = 0; i < neural_floats(&l->in); i++)
             call->y[i] = call->x[i];
@@ -63,7 +52,7 @@ static void forward(const struct layer *l, const struct layer_call *call)
 
 static void backward(const struct layer *l, const struct layer_call *call)
 {
-    apply(l, call->key + (NEURAL_BUG(NEURAL_BUG_DROP) ? 1 : 0), call->dy,
+    apply(l, call, call->key + (NEURAL_BUG(NEURAL_BUG_DROP) ? 1 : 0), call->dy,
           call->dx);
 }
 

@@ -52,44 +52,50 @@ static size_t place(const struct layer *l, size_t k)
     return (k / l->wide * l->in.width + k % l->wide) * l->in.channels;
 }
 
-static void largest_of(enum isa isa, const struct layer *l, const float *x,
-                       float *y, uint8_t *which)
+/* Where all pixels of a window lie in it; returns how many. */
+static uint32_t places(const struct layer *l, size_t at[SIDE_MAX * SIDE_MAX])
 {
-    const size_t channels = l->in.channels;
+    const uint32_t count = l->tall * l->wide;
 
-    memcpy(y, x, channels * sizeof *y);
-    memset(which, 0, channels);
-    for (size_t k = 1; k < (size_t)l->tall * l->wide; k++)
-        curve_larger(isa, x + place(l, k), (uint8_t)k, channels, y, which);
+    for (uint32_t k = 0; k < count; k++)
+        at[k] = place(l, k);
+    return count;
 }
 
 static void largest(const struct layer *l, const struct layer_call *call)
 {
     const size_t windows = (size_t)l->to.height * l->to.width;
     const size_t channels = l->in.channels;
+    size_t at[SIDE_MAX * SIDE_MAX];
+    const uint32_t count = places(l, at);
 
     for (size_t p = 0; p < windows; p++)
-        largest_of(call->isa, l, call->x + window(l, p), call->y + p * channels,
-                   call->kept + p * channels);
+        curve_largest(call->isa, call->x + window(l, p), at, count, channels,
+                      call->y + p * channels, call->kept + p * channels);
+}
+
+/* Every pixel is in one window. */
+static bool tiled(const struct layer *l)
+{
+    return l->stride == l->tall && l->in.height % l->tall == 0 &&
+           l->in.width % l->wide == 0;
 }
 
 static void largest_back(const struct layer *l, const struct layer_call *call)
 {
     const size_t windows = (size_t)l->to.height * l->to.width;
     const size_t channels = l->in.channels;
-    size_t at[SIDE_MAX * SIDE_MAX] = {0};
+    size_t at[SIDE_MAX * SIDE_MAX];
+    const uint32_t count = places(l, at);
 
-    for (size_t k = 0; k < (size_t)l->tall * l->wide; k++)
-        at[k] = place(l, k);
-    memset(call->dx, 0, neural_floats(&l->in) * sizeof *call->dx);
-    for (size_t p = 0; p < windows; p++) {
-        float *const dx = call->dx + window(l, p);
-        const float *const dy = call->dy + p * channels;
-        const uint8_t *const which = call->kept + p * channels;
-
-        for (size_t c = 0; c < channels; c++)
-            dx[at[NEURAL_BUG(NEURAL_BUG_POOL) ? 0 : which[c]] + c] += dy[c];
-    }
+    if (NEURAL_BUG(NEURAL_BUG_POOL))
+        at[count - 1] = at[0];
+    if (!tiled(l))
+        memset(call->dx, 0, neural_floats(&l->in) * sizeof *call->dx);
+    for (size_t p = 0; p < windows; p++)
+        curve_largest_back(call->isa, call->dy + p * channels,
+                           call->kept + p * channels, at, count, channels,
+                           !tiled(l), call->dx + window(l, p));
 }
 
 static float share(const struct layer *l)
