@@ -12,6 +12,7 @@
 #include "learn/batches.h"
 #include "learn/recipe/habit.h"
 #include "learn/rows.h"
+#include "model/linear/bounds.h"
 #include "node/fixed/evaluate.h"
 
 #define DEFAULT_ACCURACY 1e-10
@@ -191,17 +192,65 @@ static enum err check_sgd(const struct optim_options *optim, struct why *why)
                    "stands for C times the loss of a row");
 }
 
+/* The largest s_i |x_i|^2. */
+static enum err longest_row(const struct problem *problem, struct pool *pool,
+                            double *longest)
+{
+    struct bounds bounds;
+    enum err err = bounds_init(&bounds, problem->data->stride);
+
+    if (err == ERR_OK)
+        err = bounds_measure(&bounds, problem, pool);
+    *longest = bounds.weight * bounds.norm * bounds.norm;
+    bounds_close(&bounds);
+    return err;
+}
+
+/* What steps over batches bear: 1 / L where L is their expected smoothness
+ * (Gower et al., "SGD: General Analysis and Improved Rates", 2019), a mixture
+ * of the curvature of all rows and of the steepest one.  Momentum adds up the
+ * noise of 1 / (1 - mu) steps.  Such steps end as far from the optimum as the
+ * rate is large, so that it falls to 0 unless somebody says how it goes. */
+static enum err take_batch_rate(const struct recipe *recipe,
+                                const struct problem *problem,
+                                struct pool *pool, struct optim_options *optim)
+{
+    const struct sampler *const sampler = &optim->sampler;
+    const double rows = sampler->rows, batch = sampler->batch;
+    const double alone = (rows - batch) / (batch * (rows - 1));
+    const bool heavy =
+        optim->kind == OPTIM_MOMENTUM || optim->kind == OPTIM_NESTEROV;
+    double steepest, all;
+    enum err err;
+
+    if (sampler->kind == SAMPLER_WHOLE)
+        return ERR_OK;
+    err = longest_row(problem, pool, &steepest);
+    steepest *= problem->model->curvature / (heavy ? 1 - optim->momentum : 1);
+    steepest += 2 * optim->l2;
+    all = 1 / optim->rate;
+    optim->rate = 1 / (all * (1 - alone) + steepest * alone);
+    if (!recipe_given(recipe, OPT_SCHEDULE) && !recipe_given(recipe, OPT_DECAY))
+        optim->schedule = SCHEDULE_COSINE;
+    return err;
+}
+
 static enum err take_rate(const struct recipe *recipe,
-                          const struct problem *problem,
+                          const struct problem *problem, struct pool *pool,
                           struct optim_options *optim, struct why *why)
 {
+    enum err err;
+
     if (recipe_given(recipe, OPT_LR)) {
         optim->rate = recipe_real(recipe, OPT_LR);
         return ERR_OK;
     }
     if (!needs_rate(optim->kind))
         return ERR_OK;
-    if (problem_default_rate(problem, optim->l2, &optim->rate) != ERR_OK)
+    err = problem_default_rate(problem, optim->l2, &optim->rate);
+    if (err == ERR_OK)
+        err = take_batch_rate(recipe, problem, pool, optim);
+    if (err != ERR_OK)
         return why_set(why, ERR_RANGE,
                        "cannot work out a learning rate from the data; give "
                        "--lr RATE");
@@ -245,7 +294,7 @@ enum err numbers_choose(const struct recipe *recipe, enum model_kind model,
     made.optim.optimum /= made.shown_factor;
     err = check_sgd(&made.optim, why);
     if (err == ERR_OK)
-        err = take_rate(recipe, &problem, &made.optim, why);
+        err = take_rate(recipe, &problem, pool, &made.optim, why);
     if (err == ERR_OK && data->y == NULL && habit_given(recipe) &&
         !made.optim.kinks && !recipe_given(recipe, OPT_TOL))
         return why_set(why, ERR_SHAPE,

@@ -25,6 +25,13 @@ test "$went" = "$(hash --batch 64 --lr 0.1 --passes 3)" || echo "resumed to anot
 "$MUSTER" train $data --batch 64 --epochs 2 --lr 0.1 2>&1 >/dev/null | sed -n 2p
 "$MUSTER" train $data --batch 64 --epochs 2 --lr 0.1 --threads 2 2>/dev/null | grep ^noise
 "$MUSTER" train $data --batch 64 --epochs 2 --lr 0.1 -n 3 --chaos kill:w1@7 2>/dev/null | grep ^noise
+# Nothing said but the batch: near the optimum all the same.
+objective() { "$MUSTER" train $data -q --format json "$@" 2>/dev/null | sed -n 's/.*"objective": \([0-9.e-]*\).*/\1/p'; }
+best=$(objective --accuracy 1e-9)
+for more in "--batch 1" "--batch 8" "--batch 64 --passes 60" "--batch 8 --optim momentum" "--batch 64 --optim nesterov --shuffle local"
+do
+    awk -v best="$best" -v got="$(objective $more)" -v more="$more" 'BEGIN { if (got == "" || got > 1.02 * best) print more ": objective " got ", optimum " best }'
+done
 try() { "$MUSTER" train $data --batch 64 "$@" 2>&1 >/dev/null | tail -n 1; }
 try --optim newton
 try --optim sgd

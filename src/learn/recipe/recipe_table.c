@@ -264,7 +264,9 @@ static const struct option table[RECIPE_OPTIONS] = {
                 .value = "RATE",
                 LIMITS(1e-300, REAL_MAX),
                 .shown = "1/(estimated Lipschitz constant)",
-                .help = "learning rate"},
+                .help = "learning rate; with --batch, unless given, one that "
+                        "small batches bear and that falls to 0 (--schedule "
+                        "cosine)"},
     [OPT_SCHEDULE] = {.name = "schedule",
                       .kind = VALUE_CHOICE,
                       .value = "NAME",
@@ -329,8 +331,8 @@ static const struct option table[RECIPE_OPTIONS] = {
                      .shown = "rows",
                      .help = "batches are drawn from all rows, which all "
                              "workers then need (rows), or each chunk's part "
-                             "of them from the chunk's own, so that others "
-                             "can join (local)",
+                             "of them from the chunk's own, so that rows stay "
+                             "where they are (local)",
                      .traits = TRAIT(BATCH)},
     [OPT_PASSES] = {.name = "passes",
                     .aliases = "epochs",
