@@ -6,7 +6,7 @@ hash() { "$MUSTER" train "$@" --format json |
 python3 - <<'PY'
 import json
 run = json.load(open("run.json"))
-print(sorted(run["metrics"]), run["metrics"]["accuracy"] > 0.9)
+print(sorted(run["metrics"]), run["metrics"]["accuracy"] > 0.75)
 print(run["config"]["model"])
 PY
 "$MUSTER" model show m | sed -n '1,3p'

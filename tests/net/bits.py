@@ -76,6 +76,8 @@ STORAGES = {
     "csr": (400, 6, lambda k: str(0.3 + k % 7)),
     "bit": (24, 8, lambda k: "1"),
     "i8": (24, 12, lambda k: str(k % 100 - 50 or 1)),
+    "u8": (24, 12, lambda k: str(k % 200 + 56)),
+    "pixel": (24, 12, lambda k: str((k % 255 + 1) / 255)),
     "bf16": (24, 12, lambda k: str(k % 9 / 4 + 0.25)),
     "f64": (24, 12, lambda k: str(k % 9 / 4 + 0.25)),
     "wide": (24, 12, lambda k: str(0.1 * (k % 50 + 1))),

@@ -129,8 +129,8 @@ static struct hand draw_hand(uint64_t stream)
         .slant = between(stream, DRAW_SHAPE + 2, -0.25, 0.25),
         .width = scale * between(stream, DRAW_SHAPE + 3, 0.8, 1.1),
         .height = scale,
-        .x = between(stream, DRAW_SHAPE + 4, 11.5, 15.5),
-        .y = between(stream, DRAW_SHAPE + 5, 11.5, 15.5),
+        .x = between(stream, DRAW_SHAPE + 4, 10.5, 16.5),
+        .y = between(stream, DRAW_SHAPE + 5, 10.5, 16.5),
         .thick = between(stream, DRAW_SHAPE + 6, 0.6, 1.5),
         .ink = between(stream, DRAW_SHAPE + 7, 0.7, 1.0),
     };
@@ -226,7 +226,7 @@ uint32_t digits_draw(uint64_t seed, uint64_t row, float pixel[DIGITS_COLS])
         const double noise = 0.5 * (rng_unit_at(stream, i, 1) - 0.5);
 
         pixel[i] =
-            (float)(floor(clamp(grey[i] + noise, 0, 1) * 255 + 0.5) / 256);
+            (float)(floor(clamp(grey[i] + noise, 0, 1) * 255 + 0.5) / 255);
     }
     return digit;
 }

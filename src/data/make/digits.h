@@ -3,8 +3,11 @@
  *
  * Each is a few strokes, bent, turned, slanted, scaled, shifted and inked at
  * random, with noise over it; a function of (seed, row) alone.  Values are
- * multiples of 1/256, which eight significant bits hold.  Only + - * / and
- * square roots: the same bits everywhere.
+ * bytes over 255 (storage pixel).  Only + - * / and square roots: the same bits
+ * everywhere.
+ *
+ * They are shifted by up to 3 pixels each way, so that a linear model is right
+ * about 87 times in 100 and a small convolutional network 98 times.
  */
 #ifndef DATA_DIGITS_H
 #define DATA_DIGITS_H

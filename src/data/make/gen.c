@@ -145,7 +145,7 @@ static const struct gen_kind kinds[] = {
      DIGITS_COLS,
      true,
      10,
-     VALUES_BF16 | VALUES_F32,
+     VALUES_PIXEL | VALUES_F32,
      {DIGITS_SIDE, DIGITS_SIDE, 1}},
 };
 
