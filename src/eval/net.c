@@ -5,7 +5,8 @@
  * Weights come as doubles and are rounded to floats once a round.  Gradients
  * are added to the tally as they come (model/net/work.h), the sizes of tensors
  * behind them (math/exact/follow.h): what was refused has spoilt the tally,
- * which nobody reads then.  The pool's threads work together on one chunk.
+ * which nobody reads then.  Chunks of a run are brought several at a time, on
+ * which the pool's threads work together.
  */
 #include "base/mem.h"
 #include "eval/kinds.h"
@@ -22,11 +23,13 @@ struct net {
     const struct dataset *data; /* The shelf's. */
     struct neural_work *work;
     uint64_t loaded; /* The computation whose weights these are; 0: none. */
-    /* A microbatch. */
+    /* Some microbatches. */
+    uint32_t together; /* Rows, at most. */
     uint32_t *row, *label;
     uint64_t *id;
     float *x, *target;
-    int64_t *size; /* Of tensors. */
+    int64_t *size; /* Of each microbatch and tensor. */
+    double *loss;  /* Of each microbatch. */
 };
 
 static const struct neural *neural_of(const struct net *net)
@@ -53,6 +56,7 @@ static void net_close(struct evaluator *self)
     mem_free(net->x);
     mem_free(net->target);
     mem_free(net->size);
+    mem_free(net->loss);
     mem_free(net);
 }
 
@@ -73,18 +77,23 @@ static bool rows_fit(const struct net *net, const struct dataset_shape *rows,
 static enum err net_init(struct net *net, enum isa isa, struct pool *pool)
 {
     const struct neural *const neural = neural_of(net);
-    const uint32_t most = sampler_chunk_most(&net->sampler);
+    const uint32_t chunk = sampler_chunk_most(&net->sampler);
+    const uint64_t step = (uint64_t)chunk * sampler_chunks(&net->sampler);
+    const uint32_t most =
+        step < neural_together(chunk) ? (uint32_t)step : neural_together(chunk);
 
+    net->together = most;
     net->model.parameters = mem_new(neural->parameters, sizeof(float));
     net->row = mem_new(most, sizeof *net->row);
     net->label = mem_new(most, sizeof *net->label);
     net->id = mem_new(most, sizeof *net->id);
     net->x = mem_new(most * neural_floats(&neural->in), sizeof *net->x);
     net->target = mem_new(most, sizeof *net->target);
-    net->size = mem_new(neural->tensor_count, sizeof *net->size);
+    net->size = mem_new((size_t)most * neural->tensor_count, sizeof *net->size);
+    net->loss = mem_new(most, sizeof *net->loss);
     if (net->model.parameters == NULL || net->row == NULL ||
         net->label == NULL || net->id == NULL || net->x == NULL ||
-        net->target == NULL || net->size == NULL)
+        net->target == NULL || net->size == NULL || net->loss == NULL)
         return ERR_NOMEM;
     return neural_work_new(neural, most, isa, pool, &net->work, NULL);
 }
@@ -167,59 +176,88 @@ static bool read_labels(struct net *net, uint32_t count)
     return true;
 }
 
-/* Sizes go behind the sums.  ERR_TOOBIG. */
+/* Those of microbatch m go behind the sums.  ERR_TOOBIG. */
 static enum err add_sizes(const struct net *net,
-                          const struct computation *asked, double loss)
+                          const struct computation *asked, uint32_t m)
 {
     const uint32_t tensors = neural_of(net)->tensor_count;
     const uint32_t chunks = net->head.chunks;
     const int64_t limit = INT64_C(1) << follow_bits(NEURAL_BITS, chunks);
     const int16_t *const exponent = asked->exponent + parameters_of(net);
+    const int64_t *const size = net->size + (size_t)m * tensors;
     int64_t *const sum = asked->tally->sum + parameters_of(net);
     int64_t units;
 
-    if (!follow_measure_loss(NEURAL_BITS, chunks, exponent[tensors], loss,
-                             &units))
+    if (!follow_measure_loss(NEURAL_BITS, chunks, exponent[tensors],
+                             net->loss[m], &units))
         return ERR_TOOBIG;
     for (uint32_t t = 0; t < tensors; t++) {
-        if (net->size[t] >= limit)
+        if (size[t] >= limit)
             return ERR_TOOBIG;
-        sum[t] += net->size[t];
+        sum[t] += size[t];
     }
     sum[tensors] += units;
     return ERR_OK;
 }
 
-static enum err add_chunk(struct net *net, const struct computation *asked,
-                          uint32_t chunk)
+/* The rows of chunks from `first` on that can be brought together: all as long
+ * as the first, but the last. */
+static uint32_t gather(struct net *net, const struct computation *asked,
+                       uint32_t first, struct neural_rows *rows)
 {
-    const uint32_t count =
-        sampler_select(&net->sampler, asked->step, chunk, net->row);
-    const struct neural_rows rows = {.count = count,
-                                     .micro = count,
-                                     .x = net->x,
-                                     .label = net->label,
-                                     .target = net->target,
-                                     .id = net->id,
-                                     .seed = net->seed,
-                                     .step = asked->step};
-    double loss = 0;
+    uint32_t chunk = first;
+
+    while (chunk < asked->end && rows->count == (chunk - first) * rows->micro) {
+        const uint32_t more =
+            sampler_chunk_rows(&net->sampler, asked->step, chunk);
+
+        if (chunk == first)
+            rows->micro = more;
+        if (more > rows->micro || more > net->together - rows->count)
+            break;
+        rows->count += sampler_select(&net->sampler, asked->step, chunk,
+                                      net->row + rows->count);
+        chunk++;
+    }
+    return chunk - first;
+}
+
+static enum err add_rows(struct net *net, const struct computation *asked,
+                         const struct neural_rows *rows)
+{
     struct neural_sums sums = {.exponent = asked->exponent + parameters_of(net),
                                .sum = asked->tally->sum,
                                .size = net->size,
-                               .loss = &loss};
+                               .loss = net->loss};
+    enum err err;
+
+    neural_model_rows(&net->model, net->data, net->row, rows->count, net->x);
+    if (!read_labels(net, rows->count))
+        return ERR_RANGE;
+    err = neural_work_gradient(net->work, rows, &sums);
+    for (uint32_t m = 0; err == ERR_OK && m * rows->micro < rows->count; m++)
+        err = add_sizes(net, asked, m);
+    return err;
+}
+
+/* Chunks from `first` on; *taken is how many. */
+static enum err add_chunks(struct net *net, const struct computation *asked,
+                           uint32_t first, uint32_t *taken)
+{
+    struct neural_rows rows = {.x = net->x,
+                               .label = net->label,
+                               .target = net->target,
+                               .id = net->id,
+                               .seed = net->seed,
+                               .step = asked->step};
     enum err err = ERR_OK;
 
-    if (count > 0) { /* A short batch has chunks without any. */
-        neural_model_rows(&net->model, net->data, net->row, count, net->x);
-        err = read_labels(net, count)
-                  ? neural_work_gradient(net->work, &rows, &sums)
-                  : ERR_RANGE;
-        if (err == ERR_OK)
-            err = add_sizes(net, asked, loss);
-    }
-    if (err == ERR_OK)
-        tally_mark(asked->tally, asked->exponent, chunk, loss);
+    *taken = gather(net, asked, first, &rows);
+    if (rows.count > 0)
+        err = add_rows(net, asked, &rows);
+    for (uint32_t m = 0; err == ERR_OK && m < *taken; m++)
+        tally_mark(asked->tally, asked->exponent, first + m,
+                   m * rows.micro < rows.count ? net->loss[m] : 0);
     return err;
 }
 
@@ -235,11 +273,12 @@ static enum err net_run(struct evaluator *self, const struct computation *asked,
     if (err != ERR_OK)
         return err;
     tally_fill(asked->tally);
-    for (uint32_t k = asked->first; k < asked->end && err == ERR_OK; k++) {
+    for (uint32_t k = asked->first, taken = 0; k < asked->end && err == ERR_OK;
+         k += taken) {
         if (cancel != NULL && flag_raised(cancel))
             err = ERR_CANCELLED;
         else
-            err = add_chunk(net, asked, k);
+            err = add_chunks(net, asked, k, &taken);
     }
     return err;
 }

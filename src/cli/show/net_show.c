@@ -15,9 +15,10 @@
 
 enum { SHAPE_SIZE = 48, SIZE_SIZE = 24 };
 
-enum err net_needs(const struct neural *net, uint32_t samples, uint32_t threads,
+enum err net_needs(const struct neural *net, uint32_t micro, uint32_t threads,
                    struct net_needs *needs, struct why *why)
 {
+    const uint32_t samples = neural_together(micro);
     struct pool counted = {.threads = threads}; /* Nobody runs in it. */
     struct neural_work *work;
     const enum err err =

@@ -18,6 +18,15 @@
 
 struct neural_work;
 
+/* Samples that are brought at a time where there are as many: whole
+ * microbatches.  More would hardly be faster, and needs memory. */
+#define NEURAL_TOGETHER 128u
+
+static inline uint32_t neural_together(uint32_t micro)
+{
+    return micro < NEURAL_TOGETHER ? NEURAL_TOGETHER / micro * micro : micro;
+}
+
 /* For at most `samples` at a time; net and pool are borrowed.  ERR_UNSUPPORTED,
  * with a sentence: this machine has no fused multiply-add.  ERR_NOMEM. */
 MUST_CHECK enum err neural_work_new(const struct neural *net, uint32_t samples,
