@@ -10,12 +10,14 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/pages/page.h"
+#include "cli/show/confusion_show.h"
 #include "cli/show/metrics_show.h"
 #include "data/source.h"
 #include "data/span.h"
 #include "learn/predict.h"
 #include "learn/recipe/input.h"
 #include "learn/save.h"
+#include "math/kernel/softmax.h"
 #include "os/file/file.h"
 #include "os/file/input.h"
 #include "os/file/output.h"
@@ -24,6 +26,8 @@ struct predict {
     struct cli *cli;
     struct model_file model;
     struct prediction made;
+    struct confusion confusion; /* If it was asked for. */
+    uint32_t top;               /* Labels of a row; 0: the one said. */
     bool csv, probabilities;
 };
 
@@ -40,6 +44,12 @@ static enum err take_options(struct predict *predict, struct why *why)
                        ? strcmp(style, "csv") == 0
                        : out != NULL && ending_is(out, strlen(out), ".csv");
     predict->probabilities = option_flag(options, OPT_PROBABILITY);
+    if (option_text(options, OPT_TOP) != NULL)
+        predict->top = (uint32_t)option_count(options, OPT_TOP);
+    if (predict->top > 0 && predict->probabilities)
+        return why_set(why, ERR_SHAPE,
+                       "--top has the probabilities of its labels, "
+                       "--probability those of all: choose one");
     return ERR_OK;
 }
 
@@ -58,10 +68,14 @@ static enum err judge_rows(struct predict *predict, struct why *why)
     source.note_context = predict->cli;
     predict->made.model = &predict->model;
     err = predict_score(&predict->made, &source, why);
-    if (err == ERR_OK && predict->probabilities)
+    if (err == ERR_OK && (predict->probabilities || predict->top > 0))
         err = predict_probabilities(&predict->made, why);
+    if (predict->top > predict->model.classes)
+        predict->top = predict->model.classes;
     if (err == ERR_OK)
         err = predict_measure(&predict->made, why);
+    if (err == ERR_OK && option_flag(&predict->cli->options, OPT_CONFUSION))
+        err = confusion_count(&predict->confusion, &predict->made, why);
     return err;
 }
 
@@ -78,7 +92,8 @@ static void put_label(const struct predict *predict, const char *prefix,
 {
     const char *word = model_file_word(&predict->model, label);
     /* Lines of a label alone need no marks, unless it is more than one. */
-    const bool columns = predict->csv || predict->probabilities;
+    const bool columns =
+        predict->csv || predict->probabilities || predict->top > 0;
     const bool quoted =
         word != NULL && strpbrk(word, columns ? ",\" \r\n" : "\r\n") != NULL;
 
@@ -92,10 +107,41 @@ static void put_label(const struct predict *predict, const char *prefix,
     page_put(page, "%s", quoted ? "\"" : "");
 }
 
+static void put_top_head(const struct predict *predict, struct page *page)
+{
+    if (!predict->csv) {
+        page_put(page, "labels and probabilities, likeliest first\n");
+        return;
+    }
+    page_put(page, "label,p");
+    for (uint32_t i = 2; i <= predict->top; i++)
+        page_put(page, ",label_%u,p_%u", i, i);
+    page_put(page, "\n");
+}
+
+static void put_top(const struct predict *predict, uint32_t row,
+                    struct page *page)
+{
+    uint32_t best[SOFTMAX_CLASSES_MAX];
+
+    predict_top(&predict->made, row, predict->top, best);
+    for (uint32_t i = 0; i < predict->top; i++) {
+        page_put(page, "%s", i == 0 ? "" : predict->csv ? "," : " ");
+        put_label(predict, "", predict->model.label[best[i]], page);
+        page_put(page, predict->csv ? ",%.17g" : " %.10g",
+                 predict_probability(&predict->made, row, best[i]));
+    }
+    page_put(page, "\n");
+}
+
 static void put_head(const struct predict *predict, struct page *page)
 {
     const struct model_file *model = &predict->model;
 
+    if (predict->top > 0) {
+        put_top_head(predict, page);
+        return;
+    }
     if (!predict->csv && !predict->probabilities)
         return;
     page_put(page, "%s",
@@ -122,6 +168,10 @@ static void put_row(const struct predict *predict, uint32_t row,
     const struct model_file *model = &predict->model;
     const double *z = predict->made.scores + (size_t)row * model->outputs;
 
+    if (predict->top > 0) {
+        put_top(predict, row, page);
+        return;
+    }
     put_label(predict, "", predict_label(&predict->made, row), page);
     for (uint32_t k = 0;
          predict->csv && model->classes > 0 && k < model->outputs; k++)
@@ -133,6 +183,32 @@ static void put_row(const struct predict *predict, uint32_t row,
     page_put(page, "\n");
 }
 
+static json_t *label_json(const struct model_file *model, double label)
+{
+    const char *word = model_file_word(model, label);
+
+    return word != NULL ? json_string(word) : json_number(label);
+}
+
+static json_t *answer_json(const struct predict *predict, uint32_t row)
+{
+    uint32_t best[SOFTMAX_CLASSES_MAX];
+    json_t *list;
+
+    if (predict->top == 0)
+        return label_json(&predict->model, predict_label(&predict->made, row));
+    list = json_array();
+    predict_top(&predict->made, row, predict->top, best);
+    for (uint32_t i = 0; i < predict->top; i++)
+        (void)json_array_append_new(
+            list,
+            json_pack(
+                "{s:o, s:f}", "label",
+                label_json(&predict->model, predict->model.label[best[i]]), "p",
+                predict_probability(&predict->made, row, best[i])));
+    return list;
+}
+
 static void show_json(const struct predict *predict, const char *out)
 {
     json_t *object = json_pack(
@@ -142,14 +218,16 @@ static void show_json(const struct predict *predict, const char *out)
         out != NULL ? json_string(out) : json_array());
     json_t *list = json_object_get(object, "predictions");
 
-    for (uint32_t row = 0; out == NULL && row < predict->made.data.rows;
-         row++) {
-        const double label = predict_label(&predict->made, row);
-        const char *word = model_file_word(&predict->model, label);
-
-        (void)json_array_append_new(list, word != NULL ? json_string(word)
-                                                       : json_number(label));
-    }
+    for (uint32_t row = 0; out == NULL && row < predict->made.data.rows; row++)
+        (void)json_array_append_new(list, answer_json(predict, row));
+    if (predict->top > 0)
+        (void)json_object_set_new(
+            object, "top_accuracy",
+            json_number(predict_top_share(&predict->made, predict->top)));
+    if (predict->confusion.count != NULL)
+        (void)json_object_set_new(
+            object, "confusion",
+            confusion_json(&predict->confusion, &predict->model));
     say_json(object);
 }
 
@@ -206,6 +284,11 @@ static void show_text(const struct predict *predict, const char *out)
                  sizeof line);
     if (line[0] != '\0')
         (void)fprintf(to, "metrics    %s\n", line);
+    if (line[0] != '\0' && predict->top > 0)
+        (void)fprintf(to, "top %-6u accuracy %.4g\n", predict->top,
+                      predict_top_share(&predict->made, predict->top));
+    if (line[0] != '\0' && predict->confusion.count != NULL)
+        confusion_show(to, &predict->confusion, &predict->model);
     if (out != NULL)
         (void)printf("written    %s, %u rows\n", out, predict->made.data.rows);
     if (predict->made.known == 0 && has_labels(&predict->made.data))
@@ -270,7 +353,7 @@ static enum err take_model(struct predict *predict, struct why *why)
  * whatever is in a word of the model's, or begin with put_head's. */
 static bool begins_predictions(const struct model_file *model, const char *line)
 {
-    static const char *const heads[] = {"labels ", "label,score"};
+    static const char *const heads[] = {"labels ", "label,score", "label,p"};
 
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         if (strncmp(line, heads[i], strlen(heads[i])) == 0)
@@ -338,6 +421,7 @@ int predict_command(struct cli *cli)
     struct why why = {0};
     const enum err err = execute(&predict, &why);
 
+    confusion_close(&predict.confusion);
     predict_close(&predict.made);
     model_file_close(&predict.model);
     return err == ERR_OK ? EXIT_DONE : say_why(cli, err, &why);

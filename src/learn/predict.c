@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/mem.h"
 #include "learn/rows.h"
 #include "math/kernel/kernel.h"
@@ -168,7 +169,7 @@ enum err predict_probabilities(struct prediction *prediction, struct why *why)
 
     if (!model->probable)
         return why_set(why, ERR_SHAPE,
-                       "--probability needs a logistic or softmax model; this "
+                       "probabilities need a logistic or softmax model; this "
                        "one is %s",
                        model->name);
     p = mem_new(count, sizeof *p);
@@ -188,16 +189,20 @@ enum err predict_probabilities(struct prediction *prediction, struct why *why)
     return ERR_OK;
 }
 
-double predict_label(const struct prediction *prediction, uint32_t row)
+uint32_t predict_class(const struct prediction *prediction, uint32_t row)
 {
     const struct model_file *model = prediction->model;
     const double *z = prediction->scores + (size_t)row * model->outputs;
 
-    if (model_ops(model->kind)->regression)
-        return z[0];
-    if (model->outputs == 1)
-        return model->label[z[0] > 0];
-    return model->label[softmax_best(model->outputs, z)];
+    return model->outputs == 1 ? z[0] > 0 : softmax_best(model->outputs, z);
+}
+
+double predict_label(const struct prediction *prediction, uint32_t row)
+{
+    const struct model_file *model = prediction->model;
+
+    return model->classes == 0 ? prediction->scores[row]
+                               : model->label[predict_class(prediction, row)];
 }
 
 double predict_probability(const struct prediction *prediction, uint32_t row,
@@ -211,17 +216,80 @@ double predict_probability(const struct prediction *prediction, uint32_t row,
     return p[k];
 }
 
+static uint32_t class_of(const struct model_file *model, double label)
+{
+    uint32_t k = 0;
+
+    while (k < model->classes && model->label[k] != label)
+        k++;
+    return k;
+}
+
+uint32_t predict_true_class(const struct prediction *prediction, uint32_t row)
+{
+    return class_of(prediction->model, prediction->data.y[row]);
+}
+
+/* Is class a likelier than b of this row, or as likely and before it? */
+static bool before(const struct prediction *prediction, uint32_t row,
+                   uint32_t a, uint32_t b)
+{
+    const double p = predict_probability(prediction, row, a);
+    const double q = predict_probability(prediction, row, b);
+
+    return p > q || (p == q && a < b);
+}
+
+/* By insertion: k is small. */
+void predict_top(const struct prediction *prediction, uint32_t row, uint32_t k,
+                 uint32_t *best)
+{
+    uint32_t count = 0;
+
+    CHECK(k > 0 && k <= prediction->model->classes);
+    for (uint32_t c = 0; c < prediction->model->classes; c++) {
+        uint32_t at = count;
+
+        while (at > 0 && before(prediction, row, c, best[at - 1]))
+            at--;
+        if (at == k)
+            continue;
+        if (count < k)
+            count++;
+        memmove(best + at + 1, best + at,
+                (size_t)(count - 1 - at) * sizeof *best);
+        best[at] = c;
+    }
+}
+
+double predict_top_share(const struct prediction *prediction, uint32_t k)
+{
+    const uint32_t classes = prediction->model->classes;
+    uint32_t known = 0, among = 0;
+
+    for (uint32_t row = 0; row < prediction->data.rows; row++) {
+        const uint32_t truth = predict_true_class(prediction, row);
+        uint32_t ahead = 0;
+
+        if (truth == classes)
+            continue;
+        for (uint32_t c = 0; c < classes; c++)
+            ahead += c != truth && before(prediction, row, c, truth);
+        known++;
+        among += ahead < k;
+    }
+    return (double)among / (double)known;
+}
+
 /* What the metrics call a label: -1 or +1, the number of its class, of
  * regression the label itself.  False if the model does not know it. */
 static bool truth_of(const struct model_file *model, double label, double *y)
 {
-    uint32_t k = 0;
+    const uint32_t k = class_of(model, label);
 
     *y = label;
     if (model->classes == 0)
         return !isnan(label);
-    while (k < model->classes && model->label[k] != label)
-        k++;
     *y = model->outputs > 1 ? (double)k : (k == 1 ? 1 : -1);
     return k < model->classes;
 }
@@ -278,4 +346,57 @@ void predict_close(struct prediction *prediction)
     if (prediction->loaded)
         dataset_close(&prediction->data);
     *prediction = (struct prediction){.model = prediction->model};
+}
+
+/* --- confusion ----------------------------------------------------------- */
+
+enum err confusion_count(struct confusion *confusion,
+                         const struct prediction *prediction, struct why *why)
+{
+    const uint32_t classes = prediction->model->classes;
+    uint64_t *count;
+
+    if (classes == 0)
+        return why_set(why, ERR_SHAPE,
+                       "--confusion needs a model of classes; this one says "
+                       "numbers");
+    count = mem_new((size_t)classes * classes, sizeof *count);
+    if (count == NULL)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    for (uint32_t row = 0; row < prediction->data.rows; row++) {
+        const uint32_t truth = predict_true_class(prediction, row);
+
+        if (truth < classes)
+            count[(size_t)truth * classes + predict_class(prediction, row)]++;
+    }
+    *confusion = (struct confusion){classes, count};
+    return ERR_OK;
+}
+
+void confusion_close(struct confusion *confusion)
+{
+    mem_free(confusion->count);
+    *confusion = (struct confusion){0};
+}
+
+/* Of `classes` counts that lie `step` apart the share of the one at `hit`. */
+static double share_of(const uint64_t *count, uint32_t classes, size_t step,
+                       uint32_t hit)
+{
+    uint64_t all = 0;
+
+    for (uint32_t k = 0; k < classes; k++)
+        all += count[k * step];
+    return (double)count[hit * step] / (double)all;
+}
+
+double confusion_recall(const struct confusion *c, uint32_t label)
+{
+    return share_of(c->count + (size_t)label * c->classes, c->classes, 1,
+                    label);
+}
+
+double confusion_precision(const struct confusion *c, uint32_t label)
+{
+    return share_of(c->count + label, c->classes, c->classes, label);
 }

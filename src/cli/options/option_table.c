@@ -152,6 +152,8 @@ static const struct option_use uses[OPTIONS] = {
     {OPT_RULES, shown_code, CMD_CODES, 0},
     {OPT_PROBABILITY, prediction, CMD_PREDICT, 0},
     {OPT_STYLE, prediction, CMD_PREDICT, 0},
+    {OPT_TOP, prediction, CMD_PREDICT, 0},
+    {OPT_CONFUSION, prediction, CMD_PREDICT, 0},
     {OPT_MAN, NULL, CMD_HELP, 0},
     {OPT_COMPLETION, NULL, CMD_HELP, 0},
     {OPT_TO, output, CMD_DATA | CMD_REPORT, 0},
@@ -378,6 +380,16 @@ static const struct option own[OPTIONS - RECIPE_OPTIONS] = {
                             .kind = VALUE_FLAG,
                             .help = "also the probability of each label "
                                     "(logistic and softmax models)"},
+    OWN(OPT_TOP) = {.name = "top",
+                    .kind = VALUE_COUNT,
+                    .value = "K",
+                    LIMITS(1, 1024),
+                    .help = "the K likeliest labels, each with its probability "
+                            "(logistic and softmax models)"},
+    OWN(OPT_CONFUSION) = {.name = "confusion",
+                          .kind = VALUE_FLAG,
+                          .help = "also how often each label was said of rows "
+                                  "of each label, with recall and precision"},
     OWN(OPT_STYLE) = {.name = "style",
                       .kind = VALUE_CHOICE,
                       .value = "STYLE",

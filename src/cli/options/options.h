@@ -94,6 +94,8 @@ enum own_option {
     /* Predictions. */
     OPT_PROBABILITY,
     OPT_STYLE,
+    OPT_TOP,
+    OPT_CONFUSION,
     /* Pages made from this table; not shown. */
     OPT_MAN,
     OPT_COMPLETION,
