@@ -156,7 +156,7 @@ def times(weight, factor):
 # --- estimators --------------------------------------------------------------
 
 QUICK = ("logistic", "softmax")  # Of sparse rows lbfgs is there before newton.
-PLAIN = ("gd", "agd", "momentum", "adam", "sgd")  # They estimate no gain; tol is |gradient|.
+PLAIN = ("gd", "agd", "momentum", "nesterov", "adam", "adamw", "sgd")  # They estimate no gain; tol is |gradient|.
 
 STEPS = 1000
 PASSES = 100  # Of sgd: each step is a pass, row after row.
@@ -166,7 +166,7 @@ PASSES = 100  # Of sgd: each step is a pass, row after row.
 SAID = {key: by for by, keys in {
     "the class": "model solver s", "C or alpha": "l2 cost c", "tol": "accuracy eps e",
     "fit_intercept": "no-intercept bias B", "solver": "optim optimizer optimiser",
-    "max_iter": "steps", "class_weight": "class-weight", "n_jobs": "threads", "code": "code", "random_state": "seed",
+    "max_iter": "steps passes epochs", "class_weight": "class-weight", "n_jobs": "threads", "code": "code", "random_state": "seed",
     "workers": "n np workers", "address": "listen", "token": "token-file",
 }.items() for key in keys.split()}
 # Keys that say how a file becomes columns: arrays are columns already, and coef_
@@ -617,7 +617,7 @@ class LogisticRegression(WithProbabilities):
     C, fit_intercept, class_weight: as there.
     max_iter: updates of the model; None: 1000, of solver sgd 100 passes.
     tol: end when what is left to gain is this share of the objective; None: 1e-10.
-    With solver gd, agd, momentum, adam: when |gradient| is this; None: never.
+    With solver gd, agd, momentum, nesterov, adam, adamw: when |gradient| is this; None: never.
     solver: "newton", "lbfgs", "agd", ...; None: newton, of sparse rows lbfgs.
     n_jobs: threads of each process; None: processors divided by workers; -1: all.
     random_state: of solver "sgd" the order of rows; nothing else is random.

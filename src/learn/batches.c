@@ -19,6 +19,11 @@ uint32_t batches_default_chunk_rows(uint32_t batch)
     return even < CHUNK_MOST ? even : CHUNK_MOST;
 }
 
+bool batches_wanted(const struct recipe *recipe)
+{
+    return recipe_given(recipe, OPT_BATCH) || recipe_given(recipe, OPT_PASSES);
+}
+
 /* Local batches are of the chunks that the rows are cut into. */
 static uint32_t chunk_rows_of(const struct recipe *recipe,
                               const struct dataset *data,

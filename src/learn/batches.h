@@ -12,6 +12,9 @@
  * workers can share it, 8 at least and 256 at most; a multiple of 8. */
 uint32_t batches_default_chunk_rows(uint32_t batch);
 
+/* Are steps to be counted by passes, or over batches? */
+bool batches_wanted(const struct recipe *recipe);
+
 /* As --batch and --shuffle say; `sampler` is sampler_whole if all rows are in
  * every step.  ERR_SHAPE, ERR_TOOBIG with a sentence. */
 MUST_CHECK enum err batches_choose(const struct recipe *recipe,

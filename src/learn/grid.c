@@ -17,8 +17,9 @@
 
 /* Options that change a training and nothing before it. */
 static const int keys[] = {
-    OPT_COST, OPT_L2,    OPT_LR,  OPT_DECAY, OPT_SCHEDULE, OPT_MOMENTUM,
-    OPT_EPS,  OPT_STEPS, OPT_TOL, OPT_OPTIM, OPT_MODEL,
+    OPT_COST,     OPT_L2,    OPT_LR,     OPT_DECAY, OPT_SCHEDULE,
+    OPT_MOMENTUM, OPT_EPS,   OPT_STEPS,  OPT_TOL,   OPT_OPTIM,
+    OPT_MODEL,    OPT_BATCH, OPT_PASSES,
 };
 
 static const char *value_of(const struct axis *axis, uint32_t index)
@@ -60,7 +61,7 @@ static enum err take_axis(struct grid *grid, char *word, struct why *why)
     if (axis->id == RECIPE_OPTIONS || !is_key(axis->id))
         return why_set(why, ERR_RANGE,
                        "--grid %.48s: not one of c, l2, lr, decay, schedule, "
-                       "momentum, eps, steps, tol, optim, model",
+                       "momentum, eps, steps, tol, optim, model, batch, passes",
                        word);
     for (char *at = equals + 1; *at != '\0'; at++)
         if (*at == ',') {
@@ -187,6 +188,8 @@ static enum err make_trial(const struct grid *grid, uint32_t index,
         err = set_values(grid, index, &trial->recipe, trial->text,
                          sizeof trial->text, why);
     if (err == ERR_OK)
+        err = setup_optimiser(setup, &trial->recipe, why);
+    if (err == ERR_OK)
         err = setup_model(setup, &trial->recipe, &trial->model, why);
     if (err == ERR_OK)
         err = check_model(setup, trial->model, why);
@@ -249,6 +252,8 @@ enum err grid_take_best(const struct grid *grid, struct setup *setup,
     enum err err = set_values(grid, best, recipe, NULL, 0, why);
 
     setup->model = grid->trial[best].model;
+    if (err == ERR_OK)
+        err = setup_optimiser(setup, recipe, why);
     if (err == ERR_OK)
         err = setup_numbers(setup, recipe, why);
     return err;

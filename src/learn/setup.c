@@ -247,8 +247,7 @@ static const char *default_optimiser(const struct setup *setup,
 {
     const struct problem problem = setup_problem(setup);
 
-    if (setup->exactness == EXACT_APPROX || recipe_given(recipe, OPT_BATCH) ||
-        recipe_given(recipe, OPT_PASSES))
+    if (setup->exactness == EXACT_APPROX || batches_wanted(recipe))
         return "gd";
     if (setup->terms.simulated)
         return "agd";
@@ -267,14 +266,15 @@ static bool searches(const struct recipe *recipe)
            (strcmp(name, "lbfgs") == 0 || strcmp(name, "newton") == 0);
 }
 
-static enum err choose_optimiser(const struct setup *setup,
-                                 struct recipe *recipe, struct why *why)
+enum err setup_optimiser(const struct setup *setup, struct recipe *recipe,
+                         struct why *why)
 {
     const char *name = default_optimiser(setup, recipe);
     const char *most = model_ops(setup->model)->kinks ? "10000" : "1000";
     enum err err = ERR_OK;
 
-    if (recipe_text(recipe, OPT_OPTIM) == NULL)
+    if (recipe_text(recipe, OPT_OPTIM) == NULL ||
+        (batches_wanted(recipe) && !recipe_given(recipe, OPT_OPTIM)))
         err = recipe_put(recipe, OPT_OPTIM, name, ORIGIN_DEFAULT, why);
     if (err == ERR_OK && recipe_text(recipe, OPT_STEPS) == NULL)
         err = recipe_put(recipe, OPT_STEPS, searches(recipe) ? most : "100",
@@ -332,7 +332,7 @@ enum err setup_load(struct setup *setup, struct recipe *recipe, struct why *why)
     if (err == ERR_OK)
         err = try_code(setup, recipe, why);
     if (err == ERR_OK)
-        err = choose_optimiser(setup, recipe, why);
+        err = setup_optimiser(setup, recipe, why);
     if (err == ERR_OK)
         err = setup_numbers(setup, recipe, why);
     if (err == ERR_OK)

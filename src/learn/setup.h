@@ -108,6 +108,11 @@ MUST_CHECK enum err setup_encode(const struct setup *setup,
                                  const bool *without, struct encoder *encoder,
                                  struct dataset *data, struct why *why);
 
+/* The optimiser, if the recipe names none, and how many steps at most; then
+ * what goes with what. */
+MUST_CHECK enum err setup_optimiser(const struct setup *setup,
+                                    struct recipe *recipe, struct why *why);
+
 /* The optimiser's numbers from the options as they are now, and their record;
  * setup_load ends with it. */
 /* As many as were asked for; threads_free ends them. */

@@ -43,5 +43,8 @@ try --passes 2 --steps 3
 try --chunk-rows 1 --batch 500 -n 2 --passes 4294967295
 "$MUSTER" train $data --shuffle local 2>&1 >/dev/null | tail -n 1
 "$MUSTER" train $data --passes 3 --optim lbfgs 2>&1 >/dev/null | tail -n 1
+"$MUSTER" train $data --grid "batch=8,64 lr=0.1" 2>/dev/null | head -n 3
+try --grid "optim=gd,newton"
+"$MUSTER" train $data -B -1 --batch 64 2>&1 >/dev/null | sed -n 2p
 simulated=$("$MUSTER" simulate $data --batch 64 --passes 2 --lr 0.1 -n 4 2>&1 | sed -n 's/^model *\(.\{12\}\).*/\1/p')
 test "$simulated" = "$(hash --batch 64 --passes 2 --lr 0.1)" || echo "simulated to another hash"

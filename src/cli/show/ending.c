@@ -225,8 +225,11 @@ static const char *advice(const struct setup *setup)
     if (setup->optim.kind == OPTIM_LBFGS || setup->optim.kind == OPTIM_NEWTON)
         return "give it more --steps";
     if (setup->optim.sampler.kind != SAMPLER_WHOLE)
-        return "steps over batches end near an optimum, nearer with more "
-               "--passes and a rate that falls (--schedule)";
+        return setup->optim.schedule == SCHEDULE_COSINE
+                   ? "steps over batches end near an optimum, nearer with "
+                     "more --passes"
+                   : "steps over batches end near an optimum, nearer with "
+                     "more --passes and a rate that falls (--schedule)";
     return "give it more --steps, or leave out --optim";
 }
 
