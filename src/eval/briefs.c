@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "eval/kinds.h"
+#include "math/golden/golden.h"
 #include "optim/local.h"
 
 #define NAME_MAX 32u /* Of a model or an evaluator, with its end. */

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "model/linear/golden.h"
+#include "model/net/golden.h"
 #include "optim/golden.h"
 
 size_t arithmetic_parts(struct golden_part parts[ARITHMETIC_PARTS_MAX])
@@ -14,9 +15,10 @@ size_t arithmetic_parts(struct golden_part parts[ARITHMETIC_PARTS_MAX])
     size_t count;
     const struct golden_part *const math = golden_parts(&count);
 
-    CHECK(count + 2 <= ARITHMETIC_PARTS_MAX);
+    CHECK(count + 3 <= ARITHMETIC_PARTS_MAX);
     memcpy(parts, math, count * sizeof *parts);
     parts[count++] = scale_golden;
+    parts[count++] = neural_golden;
     parts[count++] = optim_golden;
     return count;
 }

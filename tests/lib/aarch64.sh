@@ -1,12 +1,13 @@
 #!/bin/sh
 # The same training on another processor: the portable kernels, cross-compiled
-# for aarch64 and run under qemu-user, must end on the hash of `muster train`.
+# for aarch64 and run under qemu-user, must end on the hash of `muster train`, and
+# networks on the digest that is compiled in.
 set -u
 compiler=aarch64-linux-gnu-gcc
 emulator=$(command -v qemu-aarch64-static || command -v qemu-aarch64)
-echo 1..17
+echo 1..18
 if ! command -v $compiler >/dev/null || [ -z "$emulator" ]; then
-    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17; do
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18; do
         echo "ok $i - aarch64 # SKIP no $compiler or qemu-aarch64 here"
     done
     exit 0
@@ -42,3 +43,9 @@ for model in logistic svm linear softmax; do
         fi
     done
 done
+
+arm=$("$emulator" ./once net | sha256sum | cut -d' ' -f1)
+if [ "$arm" = "$("$emulator" ./once net-digest)" ]
+then echo "ok 18 - networks: same bits on aarch64"
+else echo "not ok 18 - networks: aarch64 $arm"
+fi

@@ -7,40 +7,48 @@
  * other machine, as far as an emulator is one.
  *
  *     once MODEL OPTIM gen:... STEPS SEED
+ *
+ * or what the digest of networks is taken over, and that digest as it is
+ * compiled in (model/net/golden.h):
+ *
+ *     once net
+ *     once net-digest
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "data/make/gen.h"
 #include "model/linear/bounds.h"
 #include "model/linear/problem.h"
+#include "model/net/golden.h"
 #include "optim/optim.h"
 
-/* libcrypto need not exist for the other processor: nothing here hashes. */
+/* libcrypto need not exist for the other processor: what would be hashed is
+ * written, for who has sha256sum. */
 void hasher_init(struct hasher *hasher)
 {
     (void)hasher;
-    abort();
 }
 void hasher_add(struct hasher *hasher, const void *data, size_t size)
 {
     (void)hasher;
-    (void)data;
-    (void)size;
+    if (fwrite(data, 1, size, stdout) != size)
+        exit(1);
 }
 void hasher_add_f64(struct hasher *hasher, const double *values, size_t count)
 {
-    hasher_add(hasher, values, count);
+    hasher_add(hasher, values, count * sizeof *values);
 }
 void hasher_add_i64(struct hasher *hasher, const int64_t *values, size_t count)
 {
-    hasher_add(hasher, values, count);
+    hasher_add(hasher, values, count * sizeof *values);
 }
 struct digest hasher_end(struct hasher *hasher)
 {
     (void)hasher;
-    abort();
+    return (struct digest){{0}};
 }
 struct digest hash_bytes(const void *data, size_t size)
 {
@@ -94,6 +102,12 @@ int main(int argc, char **argv)
     void *scratch;
     struct ask ask;
 
+    if (argc == 2 && strcmp(argv[1], "net") == 0) {
+        (void)neural_golden.compute(NULL);
+        return 0;
+    }
+    if (argc == 2 && strcmp(argv[1], "net-digest") == 0)
+        return puts(neural_golden.expected) < 0;
     if (argc != 6)
         return 2;
     must(model_parse(argv[1], &model), "model");

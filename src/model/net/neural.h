@@ -39,9 +39,6 @@
 /* Of a microbatch's gradient, in bits of the grid of its tensor. */
 #define NEURAL_BITS 51
 
-/* Version of the arithmetic, as those of golden.h. */
-#define PROFILE_NET_NAME "net-f32-1"
-
 struct neural_shape {
     uint32_t height, width, channels;
 };
