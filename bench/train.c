@@ -47,8 +47,9 @@ struct counts {
 };
 
 /* After each round; the first is a gradient. */
-static bool count(void *context, const struct optim *optim)
+static bool count(void *context, const struct trainer *trainer)
 {
+    const struct optim *const optim = &trainer->optim;
     struct counts *counts = context;
     const struct ask ask = optim_next(optim);
 

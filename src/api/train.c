@@ -13,8 +13,9 @@ struct watching {
 };
 
 /* After each step; an evaluation may be one of several. */
-static bool wants_more(void *context, const struct optim *optim)
+static bool wants_more(void *context, const struct trainer *trainer)
 {
+    const struct optim *const optim = &trainer->optim;
     struct watching *watching = context;
     const struct muster_progress progress = {
         .size = sizeof progress,

@@ -57,18 +57,16 @@ static enum err open_keep(struct fit *fit, bool resume, struct why *why)
     return keep_open(folder, &config, resume, &fit->keep, why);
 }
 
-static void save(struct alone *alone, const struct optim *optim)
+static void save(struct alone *alone, const struct trainer *trainer)
 {
     struct fit *fit = alone->fit;
-    const struct problem problem = setup_problem(fit->setup);
-    const struct digest hash = problem_hash(&problem, optim_weights(optim));
     const time_us began = clock_now_us();
     enum err err = open_keep(fit, false, &fit->keep_why);
 
     if (err == ERR_OK)
         err = keep_save(
-            fit->keep, optim, &hash,
-            optim_chunks(&optim->options, dataset_chunks(&fit->setup->data)),
+            fit->keep, trainer,
+            optim_chunks(&fit->setup->optim, dataset_chunks(&fit->setup->data)),
             &fit->keep_why);
     if (err == ERR_OK && fit->kept != NULL)
         err = fit->kept(fit->context, &fit->keep_why);
@@ -90,9 +88,10 @@ static bool save_due(const struct alone *alone, const struct optim *optim,
 }
 
 /* Save if it is time to, or the end; false: it is. */
-static bool look_after(struct alone *alone, const struct optim *optim,
+static bool look_after(struct alone *alone, const struct trainer *trainer,
                        time_us now)
 {
+    const struct optim *const optim = &trainer->optim;
     const bool asked = stopped(alone->fit);
     const bool late = alone->until > 0 && now >= alone->until;
 
@@ -100,12 +99,12 @@ static bool look_after(struct alone *alone, const struct optim *optim,
         return true;
     if (alone->fit->keep_in != NULL &&
         (asked || late || save_due(alone, optim, now)))
-        save(alone, optim);
+        save(alone, trainer);
     alone->timed_out = late && !asked;
     return !asked && !late;
 }
 
-static bool see(void *context, const struct optim *optim)
+static bool see(void *context, const struct trainer *trainer)
 {
     struct alone *alone = context;
     struct fit *fit = alone->fit;
@@ -114,9 +113,9 @@ static bool see(void *context, const struct optim *optim)
     if (now - alone->step_at < fit->best_step_us)
         fit->best_step_us = now - alone->step_at;
     alone->step_at = now;
-    if (fit->step != NULL && !fit->step(fit->context, optim))
+    if (fit->step != NULL && !fit->step(fit->context, &trainer->optim))
         return false;
-    return look_after(alone, optim, now);
+    return look_after(alone, trainer, now);
 }
 
 static void fill(const struct alone *alone, const struct alone_result *single,

@@ -47,6 +47,12 @@ size_t trainer_state_bytes(const struct trainer *trainer)
            scale_bytes(trainer->options.scale);
 }
 
+void trainer_save(const struct trainer *trainer, struct writer *out)
+{
+    optim_save(&trainer->optim, out);
+    scale_save(trainer->options.scale, out);
+}
+
 enum err trainer_load(struct trainer *trainer, const uint8_t *state,
                       size_t size, struct why *why)
 {
@@ -311,8 +317,7 @@ void trainer_checkpoint(struct trainer *trainer, const struct checkpoint *head,
 
     checkpoint.step = trainer->optim.step;
     checkpoint.weights = hash_of_step(trainer);
-    optim_save(&trainer->optim, &state);
-    scale_save(trainer->options.scale, &state);
+    trainer_save(trainer, &state);
     ledger_checkpoint(&trainer->ledger, &checkpoint, &state, now, actions);
 }
 

@@ -21,7 +21,7 @@
 struct lockstep_hooks {
     /* After each evaluation, and after one that was cancelled; false ends the
      * run there.  May be NULL. */
-    bool (*watch)(void *context, const struct optim *optim);
+    bool (*watch)(void *context, const struct trainer *trainer);
     void *context;
     const struct flag *cancel; /* Once raised: end, in the midst of a step too.
                                   May be NULL. */

@@ -163,23 +163,23 @@ static enum err append(struct keep *keep, uint32_t step,
     return ERR_OK;
 }
 
-static enum err save(struct keep *keep, const struct optim *optim,
+static enum err save(struct keep *keep, const struct trainer *trainer,
                      const struct digest *weights)
 {
-    const size_t size = optim_state_bytes(optim);
+    const size_t size = trainer_state_bytes(trainer);
     uint8_t *state = mem_new(size, 1);
     uint8_t *bytes = mem_new(checkpoint_bytes(size), 1);
     struct writer out = writer_on(state, size);
     struct checkpoint checkpoint = {.job = keep->job,
                                     .config = keep->config,
                                     .view = keep->view,
-                                    .step = optim->step,
+                                    .step = trainer->optim.step,
                                     .weights = *weights,
                                     .state = state};
     enum err err = state == NULL || bytes == NULL ? ERR_NOMEM : ERR_OK;
 
     if (err == ERR_OK) {
-        optim_save(optim, &out);
+        trainer_save(trainer, &out);
         CHECK(out.ok);
         checkpoint.state_size = out.size;
         err = store_save(&keep->folder.disk, bytes,
@@ -190,20 +190,21 @@ static enum err save(struct keep *keep, const struct optim *optim,
     return err;
 }
 
-enum err keep_save(struct keep *keep, const struct optim *optim,
-                   const struct digest *weights, uint32_t chunks,
-                   struct why *why)
+enum err keep_save(struct keep *keep, const struct trainer *trainer,
+                   uint32_t chunks, struct why *why)
 {
-    enum err err = append(keep, optim->step, weights, chunks);
+    const uint32_t step = trainer->optim.step;
+    const struct digest weights = trainer_hash(trainer);
+    enum err err = append(keep, step, &weights, chunks);
 
     if (err == ERR_OK)
-        err = save(keep, optim, weights);
+        err = save(keep, trainer, &weights);
     if (err != ERR_OK)
         return why_set(why, err,
                        "the state cannot be written (%s); see to "
                        "the disk",
                        err_text(err));
-    keep->saved = optim->step;
+    keep->saved = step;
     return ERR_OK;
 }
 

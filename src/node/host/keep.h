@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
-#include "optim/optim.h"
+#include "core/run/trainer.h"
 
 struct keep;
 
@@ -25,12 +25,11 @@ void keep_close(struct keep *keep); /* Accepts NULL. */
 
 /* Go on from what was saved; false if nothing was. */
 bool keep_state(const struct keep *keep, const uint8_t **state, size_t *size);
-/* Durably.  `weights` is their hash, `chunks` how many a step covers.  After a
+/* Durably.  `chunks` is how many a step covers.  After a
  * failure the last state that was saved is still there, and saving may be tried
  * again. */
-MUST_CHECK enum err keep_save(struct keep *keep, const struct optim *optim,
-                              const struct digest *weights, uint32_t chunks,
-                              struct why *why);
+MUST_CHECK enum err keep_save(struct keep *keep, const struct trainer *trainer,
+                              uint32_t chunks, struct why *why);
 /* The step of the last state that is safe. */
 uint32_t keep_step(const struct keep *keep);
 /* The run is over: remove its state. */

@@ -29,18 +29,15 @@ struct stopper {
     bool saved;
 };
 
-static bool stop_after(void *context, const struct optim *optim)
+static bool stop_after(void *context, const struct trainer *trainer)
 {
     struct stopper *stopper = context;
-    const struct problem problem =
-        problem_of(&stopper->runs->data, MODEL_LOGISTIC, isa_best());
-    const struct digest hash = problem_hash(&problem, optim_weights(optim));
     struct why why = {0};
 
     if (++stopper->seen < stopper->after)
         return true;
-    if (keep_save(stopper->keep, optim, &hash,
-                  dataset_chunks(&stopper->runs->data), &why) != ERR_OK)
+    if (keep_save(stopper->keep, trainer, dataset_chunks(&stopper->runs->data),
+                  &why) != ERR_OK)
         fail_msg("%s", why.text);
     stopper->saved = true;
     return false;

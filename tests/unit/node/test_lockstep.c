@@ -225,10 +225,10 @@ static void test_one_stops_all(void **state)
     }
 }
 
-static bool stop_at_three(void *context, const struct optim *optim)
+static bool stop_at_three(void *context, const struct trainer *trainer)
 {
     (void)context;
-    return optim->step < 3;
+    return trainer->optim.step < 3;
 }
 
 /* Whoever watches ends it, with a model that is that far. */
