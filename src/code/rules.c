@@ -50,10 +50,12 @@ static const char *const names[TRAITS] = {
     [TRAIT_MEANS] = "--scale",
     [TRAIT_STORAGE] = "--storage",
     [TRAIT_CLASS_WEIGHT] = "--class-weight",
+    [TRAIT_WEIGHTS] = "--weight",
     [TRAIT_VALID] = "--valid",
     [TRAIT_VALID_PART] = "--valid PART",
     [TRAIT_FUNCTION] = "a gradient function",
     [TRAIT_NO_HESSVEC] = "no hessvec function",
+    [TRAIT_NET] = "--net",
     [TRAIT_CLASSES] = "--model softmax",
     [TRAIT_LOSS] = "--loss",
     [TRAIT_NOT_SVM] = "a model but svm",
@@ -165,6 +167,12 @@ static const struct rule rules[] = {
      "code <code> codes the data of one weight vector, and --model <model> has "
      "one for each class; take cb or steal"},
     {TRAIT(LOSS) | TRAIT(NOT_SVM), 0, "--loss goes with --model svm"},
+    {TRAIT(NET), TRAIT(WEIGHTS),
+     "<it> does not go with --net: rows of a network count alike"},
+    {TRAIT(NET), TRAIT(MANY) | TRAIT(FOLDS),
+     "<it> trains linear models; leave out --net"},
+    {TRAIT(NET) | TRAIT(OWNERS), 0,
+     "--net does not go with --owners yet; train it on rows in one place"},
 
     /* Rows that stay with their owners. */
     {TRAIT(OWNERS) | TRAIT(DATA), 0,

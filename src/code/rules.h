@@ -50,11 +50,13 @@ enum trait {
     TRAIT_MEANS,
     TRAIT_STORAGE,
     TRAIT_CLASS_WEIGHT,
+    TRAIT_WEIGHTS, /* Rows do not count alike. */
     TRAIT_VALID,
     TRAIT_VALID_PART,
     /* What is learnt, and how. */
     TRAIT_FUNCTION, /* A gradient function of the user's, not rows. */
     TRAIT_NO_HESSVEC,
+    TRAIT_NET,     /* A network, not a linear model. */
     TRAIT_CLASSES, /* A weight vector for each class. */
     TRAIT_LOSS,
     TRAIT_NOT_SVM,

@@ -317,6 +317,7 @@ static enum err settle(const struct source_options *options,
     struct label_options how = {
         .regression = options->regression,
         .classes = options->classes,
+        .numbered = options->numbered,
         .words = options->encoder != NULL &&
                  options->encoder->classes.categories > 0,
         .labels = options->labels,

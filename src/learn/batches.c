@@ -10,6 +10,7 @@
 #define SHARES         32u
 #define CHUNK_LEAST    8u
 #define CHUNK_MOST     256u
+#define NET_CHUNK      16u /* A microbatch. */
 
 uint32_t batches_default_chunk_rows(uint32_t batch)
 {
@@ -31,9 +32,10 @@ static uint32_t chunk_rows_of(const struct recipe *recipe,
 {
     if (kind == SAMPLER_LOCAL)
         return data->chunk_rows;
-    return recipe_given(recipe, OPT_CHUNK_ROWS)
-               ? (uint32_t)recipe_count(recipe, OPT_CHUNK_ROWS)
-               : batches_default_chunk_rows(batch);
+    if (recipe_given(recipe, OPT_CHUNK_ROWS))
+        return (uint32_t)recipe_count(recipe, OPT_CHUNK_ROWS);
+    return recipe_given(recipe, OPT_NET) ? NET_CHUNK
+                                         : batches_default_chunk_rows(batch);
 }
 
 enum err batches_choose(const struct recipe *recipe, const struct dataset *data,
@@ -45,7 +47,7 @@ enum err batches_choose(const struct recipe *recipe, const struct dataset *data,
     const uint32_t batch = (uint32_t)recipe_count(recipe, OPT_BATCH);
 
     *sampler = sampler_whole;
-    if (!recipe_given(recipe, OPT_BATCH))
+    if (recipe_text(recipe, OPT_BATCH) == NULL)
         return shuffle == NULL
                    ? ERR_OK
                    : why_set(why, ERR_SHAPE,

@@ -25,9 +25,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "learn/setup.h"
-#include "math/golden/golden.h"
-#include "math/kernel/softmax.h"
+#include "learn/family/family.h"
 #include "node/arithmetic.h"
 
 #define LINE_SIZE 256u
@@ -107,16 +105,6 @@ static void add_weights(struct hasher *hasher, const struct dataset *data)
         hasher_add(hasher, data->weight, data->rows * sizeof *data->weight);
 }
 
-static const char *profile(const struct setup *setup)
-{
-    if (model_ops(setup->model)->classes)
-        return PROFILE_SOFTMAX_NAME;
-    if (setup->data.storage == STORAGE_INDEX)
-        return PROFILE_INDEX_NAME;
-    return setup->data.storage == STORAGE_CSR ? PROFILE_CSR_NAME
-                                              : PROFILE_DENSE_NAME;
-}
-
 struct digest config_digest_in(const struct setup *setup,
                                const struct digest *arithmetic)
 {
@@ -129,7 +117,8 @@ struct digest config_digest_in(const struct setup *setup,
     hasher_init(&hasher);
     add_line(&hasher, line,
              snprintf(line, sizeof line, "muster config 2 arithmetic %s %s",
-                      digest_text(arithmetic, hex), profile(setup)));
+                      digest_text(arithmetic, hex),
+                      setup_family(setup)->profile(setup)));
     add_line(&hasher, line,
              snprintf(line, sizeof line, "data %s chunk rows %u",
                       digest_text(&data, hex), setup->data.chunk_rows));
@@ -161,6 +150,8 @@ struct digest config_digest_in(const struct setup *setup,
                           optim->sampler.chunk_rows,
                           (unsigned long long)optim->sampler.seed));
     add_weights(&hasher, &setup->data);
+    if (setup_family(setup)->digest != NULL)
+        setup_family(setup)->digest(setup, &hasher);
     if (setup->slots > 0 && setup->exactness != EXACT_BITWISE)
         add_code(&hasher, setup);
     return hasher_end(&hasher);

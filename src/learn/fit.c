@@ -10,9 +10,8 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "base/mem.h"
+#include "learn/family/family.h"
 #include "node/fixed/alone.h"
-#include "node/fixed/evaluate.h"
 #include "node/fixed/noise.h"
 #include "node/host/keep.h"
 #include "os/clock.h"
@@ -165,6 +164,7 @@ static struct objective_options objective_of(const struct setup *setup)
 {
     return (struct objective_options){.data = &setup->data,
                                       .model = setup->model,
+                                      .net = setup_net(setup),
                                       .isa = setup->isa,
                                       .optim = &setup->optim};
 }
@@ -243,6 +243,7 @@ static struct train_options options_of(const struct fit *fit)
             (time_us)(recipe_real(recipe, OPT_OWNER_WAIT) * (double)SECOND_US),
         .door = setup->door,
         .model = setup->model,
+        .net = setup_net(setup),
         .isa = setup->isa,
         .threads = setup->threads,
         .optim = setup_optim(setup, &setup->code),
@@ -307,41 +308,6 @@ enum err fit_run(struct fit *fit, struct train_result *result, struct why *why)
 
 /* --- the verdict --------------------------------------------------------- */
 
-/* Estimated sums may put the start anywhere; the rows tell. */
-static enum err measure_start(const struct setup *setup,
-                              const struct problem *problem, struct pool *pool,
-                              struct optim_outcome *outcome)
-{
-    double *zero = mem_new(problem_dims(problem), sizeof *zero);
-    const enum err err = zero == NULL
-                             ? ERR_NOMEM
-                             : evaluate_at(problem, pool, &setup->optim, zero,
-                                           &outcome->objective_first, NULL);
-
-    mem_free(zero);
-    return err;
-}
-
-static enum err settle_by_rows(const struct setup *setup, struct pool *pool,
-                               struct train_result *result)
-{
-    const struct problem problem = setup_problem(setup);
-    struct optim_outcome *outcome = &result->outcome;
-    enum err err = ERR_OK;
-
-    if (setup->exactness == EXACT_APPROX) {
-        outcome->at_model = false;
-        err = measure_start(setup, &problem, pool, outcome);
-    }
-    if (err == ERR_OK)
-        err = evaluate_outcome(&problem, pool, &setup->optim, result->weights,
-                               outcome);
-    if (err == ERR_OK)
-        err = evaluate_hidden(&problem, pool, &setup->optim, result->weights,
-                              outcome);
-    return err;
-}
-
 /* Of minibatches: how large they may be before more rows help no more.  All
  * rows have told the gradient at the model. */
 static enum err measure_noise(const struct setup *setup, struct pool *pool,
@@ -376,7 +342,7 @@ enum err fit_settle(const struct setup *setup, struct train_result *result)
     err = threads_new(setup->threads, &pool);
     if (err != ERR_OK)
         return err;
-    err = settle_by_rows(setup, pool, result);
+    err = setup_family(setup)->settle(setup, pool, result);
     if (err == ERR_OK)
         err = measure_noise(setup, pool, result);
     threads_free(pool);

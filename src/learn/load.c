@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "data/source.h"
+#include "learn/family/family.h"
 #include "learn/recipe/input.h"
 #include "learn/rows.h"
 #include "os/file/file.h"
@@ -132,6 +133,7 @@ enum err load_train(struct setup *setup, const struct recipe *recipe,
     source.intercept = setup->intercept;
     source.regression = model != NULL && model->regression;
     source.classes = model != NULL && model->classes;
+    source.numbered = setup_family(setup)->numbered;
     source.encoder = &setup->encoder;
     source.note = setup->terms.note;
     source.note_context = setup->terms.context;

@@ -257,6 +257,28 @@ static enum err take_rate(const struct recipe *recipe,
     return ERR_OK;
 }
 
+enum err numbers_begin(const struct recipe *recipe, const struct dataset *data,
+                       struct numbers *numbers, struct why *why)
+{
+    struct optim_options *const optim = &numbers->optim;
+    const uint32_t rows = numbers_rows(data);
+    enum err err;
+
+    *numbers = (struct numbers){0};
+    take_options(recipe, optim);
+    if (rows == 0)
+        return why_set(why, ERR_SHAPE, "no row is left to train on");
+    optim->rows = rows;
+    err = batches_choose(recipe, data, &optim->sampler, why);
+    if (err == ERR_OK)
+        err = batches_steps(recipe, &optim->sampler, &optim->steps, why);
+    if (err == ERR_OK)
+        err = check_penalty(recipe, why);
+    if (err == ERR_OK)
+        take_stairs(recipe, optim);
+    return err;
+}
+
 enum err numbers_choose(const struct recipe *recipe, enum model_kind model,
                         enum isa isa, const struct dataset *data,
                         struct pool *pool, struct numbers *numbers,
@@ -265,22 +287,11 @@ enum err numbers_choose(const struct recipe *recipe, enum model_kind model,
     const struct problem problem = problem_of(data, model, isa);
     const bool regression = model_ops(model)->regression;
     const uint32_t rows = numbers_rows(data);
-    struct numbers made = {0};
-    enum err err;
+    struct numbers made;
+    enum err err = numbers_begin(recipe, data, &made, why);
 
-    take_options(recipe, &made.optim);
-    if (rows == 0)
-        return why_set(why, ERR_SHAPE, "no row is left to train on");
-    made.optim.rows = rows;
-    err = batches_choose(recipe, data, &made.optim.sampler, why);
-    if (err == ERR_OK)
-        err =
-            batches_steps(recipe, &made.optim.sampler, &made.optim.steps, why);
-    if (err == ERR_OK)
-        err = check_penalty(recipe, why);
     if (err != ERR_OK)
         return err;
-    take_stairs(recipe, &made.optim);
     if (!problem_has_hessian(&problem))
         made.optim.dense_max = 0; /* newton by conjugate gradients. */
     if (data->storage == STORAGE_INDEX)

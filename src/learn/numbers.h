@@ -22,6 +22,11 @@ struct numbers {
 /* Rows that count: weight 0 leaves a row out. */
 uint32_t numbers_rows(const struct dataset *data);
 
+/* What all families share: the optimiser's own, rows, batches, steps. */
+MUST_CHECK enum err numbers_begin(const struct recipe *recipe,
+                                  const struct dataset *data,
+                                  struct numbers *numbers, struct why *why);
+/* Of a linear model. */
 MUST_CHECK enum err numbers_choose(const struct recipe *recipe,
                                    enum model_kind model, enum isa isa,
                                    const struct dataset *data,

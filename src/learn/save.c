@@ -7,8 +7,7 @@
 
 #include "base/ending.h"
 #include "base/mem.h"
-#include "learn/rows.h"
-#include "learn/setup.h"
+#include "learn/family/family.h"
 #include "model/files/safetensors.h"
 #include "os/file/file.h"
 #include "os/file/input.h"
@@ -21,29 +20,22 @@ static enum err build(const struct setup *setup, const double *w,
                       struct model_file *model)
 {
     const struct dataset *data = &setup->data;
-    const struct problem problem = setup_problem(setup);
-    uint32_t count;
+    enum err err = ERR_NOMEM;
 
     *model = (struct model_file){
         .kind = setup->model,
         .features = data->cols - (setup->intercept ? 1 : 0),
         .intercept = setup->intercept,
         .classes = model_ops(setup->model)->regression ? 0 : data->classes,
-        .outputs = problem_outputs(&problem),
     };
-    count = model_file_weights(model);
-    model->w = mem_new((size_t)count * model->outputs, sizeof *model->w);
     model->label = mem_new(model->classes, sizeof *model->label);
-    if (model->w == NULL || model->label == NULL) {
-        model_file_close(model);
-        return ERR_NOMEM;
-    }
-    for (uint32_t k = 0; k < model->classes; k++)
+    for (uint32_t k = 0; model->label != NULL && k < model->classes; k++)
         model->label[k] = data->label[k];
-    for (uint32_t k = 0; k < model->outputs; k++)
-        rows_weights_out(data, w + (size_t)k * data->stride,
-                         model->w + (size_t)k * count);
-    return ERR_OK;
+    if (model->label != NULL)
+        err = setup_family(setup)->fill(setup, w, model);
+    if (err != ERR_OK)
+        model_file_close(model);
+    return err;
 }
 
 enum err save_take(struct setup *setup, const double *w,

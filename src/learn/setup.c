@@ -14,6 +14,7 @@
 #include "base/plain.h"
 #include "learn/batches.h"
 #include "learn/coded_data.h"
+#include "learn/family/family.h"
 #include "learn/load.h"
 #include "learn/numbers.h"
 #include "learn/owners.h"
@@ -55,7 +56,7 @@ static const double *find_number(const double *label, uint32_t count)
 }
 
 /* The same of all labels there are, as far as they are known. */
-static const double *find_any_number(const struct dataset *data)
+const double *setup_find_number(const struct dataset *data)
 {
     return data->y == NULL ? find_number(data->label, data->classes)
                            : find_number(data->y, data->rows);
@@ -67,7 +68,7 @@ static enum err check_classes(const struct dataset *data, const char *spec,
 {
     const double *const number = data->classes > 0
                                      ? find_number(data->label, data->classes)
-                                     : find_any_number(data);
+                                     : setup_find_number(data);
 
     if (number != NULL && data->classes != 2)
         return why_set(why, ERR_SHAPE,
@@ -103,20 +104,6 @@ static enum err take_loss(const struct recipe *recipe, const char **name,
     return rules_check(&choices, why);
 }
 
-/* By the labels, as data/rows/labels.h took them; NULL: one, or many of which
- * the owners of the rows do not say how often they are seen. */
-static const char *default_model(const struct setup *setup)
-{
-    const uint32_t classes = setup->data.classes;
-
-    if (classes == 2)
-        return "logistic";
-    if (classes == 0 ||
-        (setup->hollow && find_any_number(&setup->data) != NULL))
-        return "linear";
-    return classes > 2 && !setup->hollow ? "softmax" : NULL;
-}
-
 enum err setup_model(const struct setup *setup, const struct recipe *recipe,
                      enum model_kind *model, struct why *why)
 {
@@ -129,7 +116,7 @@ enum err setup_model(const struct setup *setup, const struct recipe *recipe,
     if (err != ERR_OK)
         return err;
     if (name == NULL)
-        name = default_model(setup);
+        name = setup_family(setup)->model(setup);
     row = model_named(name);
     if (classes == 1 && (row == NULL || !row->regression))
         return why_set(why, ERR_SHAPE,
@@ -151,7 +138,7 @@ enum err setup_model(const struct setup *setup, const struct recipe *recipe,
                        "%.200s: --model %s needs two distinct labels; there "
                        "are more, which --model %s",
                        spec, name,
-                       find_any_number(&setup->data) != NULL
+                       setup_find_number(&setup->data) != NULL
                            ? "linear fits (least squares)"
                            : "softmax takes");
     return ERR_OK;
@@ -211,8 +198,7 @@ enum err setup_numbers(struct setup *setup, struct recipe *recipe,
 
     if (err != ERR_OK)
         return err;
-    err = numbers_choose(recipe, setup->model, setup->isa, &setup->data, pool,
-                         &numbers, why);
+    err = setup_family(setup)->numbers(setup, recipe, pool, &numbers, why);
     threads_free(pool);
     if (err != ERR_OK)
         return err;
@@ -236,27 +222,6 @@ static enum err try_code(struct setup *setup, const struct recipe *recipe,
                : err;
 }
 
-/* Who says nothing wants the optimum.  Newton's method finds it whatever the
- * units of the columns; lbfgs where second derivatives cannot be had, or,
- * of a hinge with many columns, help little.  Estimated
- * sums cannot be compared, and Nesterov's steps at their usual rate make their
- * errors grow; plain ones bear them, and those of batches.  A simulation is of
- * the reference systems' steps. */
-static const char *default_optimiser(const struct setup *setup,
-                                     const struct recipe *recipe)
-{
-    const struct problem problem = setup_problem(setup);
-
-    if (setup->exactness == EXACT_APPROX || batches_wanted(recipe))
-        return "gd";
-    if (setup->terms.simulated)
-        return "agd";
-    if (code_spec_products(&setup->code) ||
-        (model_ops(setup->model)->kinks && !problem_has_hessian(&problem)))
-        return "lbfgs";
-    return "newton";
-}
-
 /* Line searches and curvature pairs: two sums must be over the same rows. */
 static bool searches(const struct recipe *recipe)
 {
@@ -269,7 +234,7 @@ static bool searches(const struct recipe *recipe)
 enum err setup_optimiser(const struct setup *setup, struct recipe *recipe,
                          struct why *why)
 {
-    const char *name = default_optimiser(setup, recipe);
+    const char *name = setup_family(setup)->optimiser(setup, recipe);
     const char *most = model_ops(setup->model)->kinks ? "10000" : "1000";
     enum err err = ERR_OK;
 
@@ -309,13 +274,18 @@ enum err setup_load(struct setup *setup, struct recipe *recipe, struct why *why)
 {
     enum err err = arithmetic_check(setup->isa, why);
 
-    setup->intercept = habit_intercept(recipe);
+    setup->family = recipe_given(recipe, OPT_NET) ? &net_family : NULL;
+    setup->intercept = setup_family(setup)->constant && habit_intercept(recipe);
     setup->hollow = owners_wanted(recipe);
+    if (err == ERR_OK && setup_family(setup)->begin != NULL)
+        err = setup_family(setup)->begin(recipe, why);
     if (err == ERR_OK)
         err = setup->hollow ? owners_gather(setup, recipe, why)
                             : load_train(setup, recipe, why);
     if (err == ERR_OK)
         err = setup_model(setup, recipe, &setup->model, why);
+    if (err == ERR_OK && setup_family(setup)->build != NULL)
+        err = setup_family(setup)->build(setup, recipe, why);
     if (err == ERR_OK && setup->hollow)
         owners_model(setup);
     if (err == ERR_OK)
@@ -350,12 +320,24 @@ void setup_close(struct setup *setup)
         dataset_close(&setup->test);
     if (setup->has_valid)
         dataset_close(&setup->valid);
+    neural_model_close(&setup->net);
+    mem_free(setup->start);
     encoder_close(&setup->encoder);
     frame_close(&setup->frame);
     owners_close(setup);
     delay_files_close(&setup->delay_files);
     code_inputs_close(&setup->inputs);
     *setup = (struct setup){0};
+}
+
+const struct neural_model *setup_net(const struct setup *setup)
+{
+    return setup->net.text != NULL ? &setup->net : NULL;
+}
+
+const struct family *setup_family(const struct setup *setup)
+{
+    return setup->family != NULL ? setup->family : &linear_family;
 }
 
 struct optim_options setup_optim(const struct setup *setup,
@@ -379,22 +361,12 @@ struct problem setup_problem(const struct setup *setup)
 struct metrics setup_measure(const struct setup *setup,
                              const struct dataset *data, const double *w)
 {
-    struct problem problem = setup_problem(setup);
     struct metrics metrics = metrics_none();
-    enum err err = ERR_NOMEM;
-    double *inside;
+    enum err err;
 
     if (data->y == NULL)
         return metrics; /* The rows are with their owners. */
-
-    problem.data = data;
-    inside = mem_new(problem_dims(&problem), sizeof *inside);
-    if (inside != NULL)
-        err =
-            rows_weights_carry(&setup->data, data, problem.outputs, w, inside);
-    if (err == ERR_OK)
-        err = metrics_measure(&metrics, &problem, inside);
-    mem_free(inside);
+    err = setup_family(setup)->measure(setup, data, w, &metrics);
     if (err == ERR_OK)
         return metrics;
     /* The model is what was asked for; it is not lost for want of these. */

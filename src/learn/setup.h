@@ -20,11 +20,13 @@
 #include "learn/recipe/recipe.h"
 #include "model/linear/problem.h"
 #include "model/metrics.h"
+#include "model/net/neural_model.h"
 #include "node/host/chaos.h"
 #include "node/owners/parts.h"
 #include "optim/optim.h"
 #include "plan/delay.h"
 
+struct family;
 struct train_door;
 struct roll;
 
@@ -63,8 +65,11 @@ struct setup {
     /* Problem. */
     bool loaded, has_test, has_valid; /* Which of the three are there. */
     bool intercept;
-    enum model_kind model;
-    enum metric metric; /* To watch and to sort by. */
+    const struct family *family; /* NULL: linear models. */
+    enum model_kind model;       /* Of a network: what its outputs are. */
+    struct neural_model net;     /* Without text: there is none. */
+    double *start;               /* Weights to begin with; NULL: 0. */
+    enum metric metric;          /* To watch and to sort by. */
     struct dataset data, test, valid;
     struct encoder encoder; /* Of the training table, for the others. */
     struct frame frame;     /* The table itself, if rows are to be held out
@@ -131,6 +136,12 @@ struct optim_options setup_optim(const struct setup *setup,
                                  const struct code_spec *code);
 
 struct problem setup_problem(const struct setup *setup);
+/* NULL: a linear model. */
+const struct neural_model *setup_net(const struct setup *setup);
+const struct family *setup_family(const struct setup *setup);
+/* The first label that is no whole number, of all as far as they are known;
+ * NULL: none. */
+const double *setup_find_number(const struct dataset *data);
 
 /* learn/config_digest.c: of everything that decides the bits, the rows
  * included; in this program's arithmetic (node/arithmetic.h), or another. */

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "core/run/store.h"
+#include "learn/family/family.h"
 #include "os/file/file.h"
 #include "os/run/process.h"
 #include "os/run/wait.h"
@@ -52,13 +53,13 @@ static void measure(const struct look *look,
 {
     const struct setup *setup = look->setup;
     const struct optim_options options = setup_optim(setup, &setup->code);
-    const struct problem problem = setup_problem(setup);
     struct reader in = reader_on(checkpoint->state, checkpoint->state_size);
     struct optim optim = {0};
     struct metrics metrics;
     struct point point = {.step = checkpoint->step};
 
-    if (optim_init(&optim, &options, problem_dims(&problem)) != ERR_OK)
+    if (optim_init(&optim, &options, setup_family(setup)->dims(setup)) !=
+        ERR_OK)
         return;
     if (optim_load(&optim, &in) == ERR_OK) {
         metrics = setup_measure(setup, &setup->valid, optim_weights(&optim));

@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "data/rows/reading.h"
 #include "data/span.h"
+#include "learn/family/family.h"
 #include "node/fixed/noise.h"
 
 /* Columns that differ in size by so much, or are so much further from 0 than
@@ -273,6 +274,14 @@ static void not_converged(const struct setup *setup,
 {
     const struct optim_outcome *outcome = &result->outcome;
 
+    if (!setup_family(setup)->converges) {
+        (void)printf("%s %u; rows held out (--valid, --test) tell whether more "
+                     "would help\n",
+                     outcome->end == OPTIM_STEPS ? "all steps are made,"
+                                                 : "its time was over at step",
+                     result->steps);
+        return;
+    }
     if (outcome->end == OPTIM_STEPS)
         (void)printf("NOT CONVERGED: all %u steps are made, |gradient| %.2g; "
                      "%s\n",
@@ -310,8 +319,9 @@ static bool is_proved(const struct setup *setup)
 static bool has_no_least(const struct setup *setup,
                          const struct optim_outcome *outcome)
 {
-    return setup->optim.l2 == 0 && setup->data.weight == NULL &&
-           model_ops(setup->model)->probable && outcome->at_model &&
+    return setup_family(setup)->converges && setup->optim.l2 == 0 &&
+           setup->data.weight == NULL && model_ops(setup->model)->probable &&
+           outcome->at_model &&
            outcome->objective * (double)setup->data.rows < log(2);
 }
 

@@ -286,8 +286,8 @@ static enum err gen_fill(const struct generator *gen,
     struct filling fill = {.gen = gen,
                            .first = first,
                            .intercept = options->intercept,
-                           .number =
-                               options->classes && gen->kind->classes == 2,
+                           .number = (options->classes || options->numbered) &&
+                                     gen->kind->classes == 2,
                            .data = &made};
     enum err err;
 

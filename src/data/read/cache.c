@@ -290,11 +290,13 @@ static void hash_options(struct hasher *hasher,
                          const struct source_options *options)
 {
     const int64_t numbers[] = {
-        CACHE_VERSION,           READING_VERSION,      options->chunk_rows,
-        options->cols_min,       options->cols_max,    options->intercept,
-        options->regression,     options->classes,     options->pairs,
-        options->labels != NULL, options->label_count, options->zero_based,
-        LABELS_CLASSES_MAX,      LABELS_SEEN_MIN};
+        CACHE_VERSION,        READING_VERSION,
+        options->chunk_rows,  options->cols_min,
+        options->cols_max,    options->intercept,
+        options->regression,  options->classes + 2 * options->numbered,
+        options->pairs,       options->labels != NULL,
+        options->label_count, options->zero_based,
+        LABELS_CLASSES_MAX,   LABELS_SEEN_MIN};
     const double harm = ROUNDING_HARM;
 
     hasher_add_i64(hasher, numbers, sizeof numbers / sizeof *numbers);

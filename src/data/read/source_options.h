@@ -29,6 +29,7 @@ struct source_options {
                              LIBLINEAR does when it predicts. Files only. */
     bool intercept;       /* Append a column of ones. */
     bool regression;      /* Keep labels as read even if there are two. */
+    bool numbered;        /* Two classes are 0 and 1: labels.h. */
     bool classes;         /* Number labels 0, 1, ..., whole or not, two or
                              more. */
     const double *labels; /* Map labels as these say (test sets), ascending;

@@ -140,7 +140,8 @@ static enum err settle_own(struct dataset *data, struct label_set *set,
         return why_set(why, err, "%s", err_text(err));
     if (options->regression || count < 2)
         return ERR_OK;
-    return map_labels(data, set->label, count, !options->classes, why);
+    return map_labels(data, set->label, count,
+                      !options->classes && !options->numbered, why);
 }
 
 enum err labels_settle(struct dataset *data,

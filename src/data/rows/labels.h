@@ -24,6 +24,7 @@
 struct label_options {
     bool regression;      /* Keep labels as read, whatever they are. */
     bool classes;         /* Number them, whole or not, two or more. */
+    bool numbered;        /* The same if they are classes by themselves. */
     bool words;           /* They are numbers of words. */
     const double *labels; /* Those of the training set (or model), ascending,
                              or NULL to find them. */

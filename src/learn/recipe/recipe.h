@@ -37,6 +37,7 @@ enum recipe_option {
     OPT_OWNERS,
     OPT_OWNER_WAIT,
     /* What is learnt. */
+    OPT_NET,
     OPT_MODEL,
     OPT_LOSS,
     OPT_TEST,

@@ -92,7 +92,7 @@ static const struct option table[RECIPE_OPTIONS] = {
          .help = "tables: column of the rows' weights, name or "
                  "number (:2 is a place); they multiply the losses of rows and "
                  "are no feature",
-         .traits = TRAIT(READING)},
+         .traits = TRAIT(READING) | TRAIT(WEIGHTS)},
     [OPT_HEADER] = {.name = "header",
                     .kind = VALUE_CHOICE,
                     .value = "WHICH",
@@ -173,6 +173,15 @@ static const struct option table[RECIPE_OPTIONS] = {
          LIMITS(0.1, 1e7),
          .help = "--owners: how long a step waits for an owner that is "
                  "away; then the run ends, its state saved"},
+    [OPT_NET] =
+        {.name = "net",
+         .kind = VALUE_TEXT,
+         .value = "TEXT|FILE",
+         .help = "train a network of these layers on batches, such as "
+                 "\"conv3x3x32 relu pool2 drop.25 dense128 relu dense10\": "
+                 "conv dense relu tanh sigmoid pool avg drop; --optim adam, "
+                 "--batch 128 and --chunk-rows 16 unless said otherwise",
+         .traits = TRAIT(NET) | TRAIT(BATCH)},
     [OPT_MODEL] = {.name = "model",
                    .kind = VALUE_CHOICE,
                    .value = "KIND",
@@ -230,7 +239,7 @@ static const struct option table[RECIPE_OPTIONS] = {
                           .value = "LIST",
                           .help = "weights of rows by label: balanced, or "
                                   "LABEL=WEIGHT,... (also -wLABEL WEIGHT)",
-                          .traits = TRAIT(CLASS_WEIGHT)},
+                          .traits = TRAIT(CLASS_WEIGHT) | TRAIT(WEIGHTS)},
     [OPT_CHUNK_ROWS] = {.name = "chunk-rows",
                         .kind = VALUE_COUNT,
                         .value = "ROWS",

@@ -162,8 +162,8 @@ static enum err look(struct lockstep *l, bool cancelled)
 {
     const struct lockstep_hooks *hooks = l->hooks;
     const bool raised = hooks->cancel != NULL && flag_raised(hooks->cancel);
-    const bool go_on = hooks->watch == NULL ||
-                       hooks->watch(hooks->context, l->trainer);
+    const bool go_on =
+        hooks->watch == NULL || hooks->watch(hooks->context, l->trainer);
 
     l->stopping = raised || !go_on;
     /* Several stop together, with the next sum. */

@@ -56,6 +56,7 @@ static const struct choice choices[RECIPE_OPTIONS] = {
     [OPT_CA] = {OUTSIDE},
     [OPT_OWNERS] = {ROWS_OF},
     [OPT_OWNER_WAIT] = {OUTSIDE},
+    [OPT_NET] = {DECIDES, "dense3 relu dense2", "optim=gd"},
     [OPT_MODEL] = {DECIDES, "svm", ""},
     [OPT_LOSS] = {DECIDES, "hinge", "model=svm"},
     [OPT_TEST] = {OUTSIDE},

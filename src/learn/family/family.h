@@ -1,0 +1,51 @@
+/*
+ * family.h - what a training asks of a family of models: linear ones, networks.
+ *
+ * Labels and rows become a setup, and weights a result, in the same order for
+ * all of them; what differs is asked of a row here.
+ */
+#ifndef LEARN_FAMILY_H
+#define LEARN_FAMILY_H
+
+#include "learn/numbers.h"
+#include "learn/setup.h"
+#include "model/file.h"
+#include "node/run/train.h"
+
+struct family {
+    bool constant;  /* A column of 1 may be added to the rows: the intercept. */
+    bool numbered;  /* Two classes are 0 and 1, as more are; not -1 and 1. */
+    bool converges; /* It can be told whether there is more to gain. */
+    /* What is chosen where nobody says, before rows are read; may be NULL. */
+    enum err (*begin)(struct recipe *recipe, struct why *why);
+    /* The name of the model that the labels ask for; NULL: they do not say. */
+    const char *(*model)(const struct setup *setup);
+    /* Rows and labels are known: does it fit them?  May be NULL. */
+    enum err (*build)(struct setup *setup, const struct recipe *recipe,
+                      struct why *why);
+    /* The optimiser of who names none. */
+    const char *(*optimiser)(const struct setup *setup,
+                             const struct recipe *recipe);
+    enum err (*numbers)(const struct setup *setup, const struct recipe *recipe,
+                        struct pool *pool, struct numbers *numbers,
+                        struct why *why);
+    /* Weights of a training's state. */
+    uint32_t (*dims)(const struct setup *setup);
+    /* Version of its arithmetic: golden.h. */
+    const char *(*profile)(const struct setup *setup);
+    /* What else decides its bits; may be NULL. */
+    void (*digest)(const struct setup *setup, struct hasher *hasher);
+    /* As setup_measure, of rows that are here.  ERR_NOMEM, ERR_RANGE. */
+    enum err (*measure)(const struct setup *setup, const struct dataset *data,
+                        const double *w, struct metrics *metrics);
+    /* The outputs and weights of a model's file.  ERR_NOMEM. */
+    enum err (*fill)(const struct setup *setup, const double *w,
+                     struct model_file *model);
+    /* As fit_settle. */
+    enum err (*settle)(const struct setup *setup, struct pool *pool,
+                       struct train_result *result);
+};
+
+extern const struct family linear_family, net_family;
+
+#endif /* LEARN_FAMILY_H */

@@ -1,0 +1,151 @@
+/*
+ * linear.c - linear models: their defaults, numbers and verdicts.
+ */
+#include "base/mem.h"
+#include "learn/batches.h"
+#include "learn/family/family.h"
+#include "learn/rows.h"
+#include "math/golden/golden.h"
+#include "math/kernel/softmax.h"
+#include "node/fixed/evaluate.h"
+
+/* By the labels, as data/rows/labels.h took them; NULL: one, or many of which
+ * the owners of the rows do not say how often they are seen. */
+static const char *model_of(const struct setup *setup)
+{
+    const uint32_t classes = setup->data.classes;
+
+    if (classes == 2)
+        return "logistic";
+    if (classes == 0 ||
+        (setup->hollow && setup_find_number(&setup->data) != NULL))
+        return "linear";
+    return classes > 2 && !setup->hollow ? "softmax" : NULL;
+}
+
+/* Who says nothing wants the optimum.  Newton's method finds it whatever the
+ * units of the columns; lbfgs where second derivatives cannot be had, or,
+ * of a hinge with many columns, help little.  Estimated
+ * sums cannot be compared, and Nesterov's steps at their usual rate make their
+ * errors grow; plain ones bear them, and those of batches.  A simulation is of
+ * the reference systems' steps. */
+static const char *optimiser(const struct setup *setup,
+                             const struct recipe *recipe)
+{
+    const struct problem problem = setup_problem(setup);
+
+    if (setup->exactness == EXACT_APPROX || batches_wanted(recipe))
+        return "gd";
+    if (setup->terms.simulated)
+        return "agd";
+    if (code_spec_products(&setup->code) ||
+        (model_ops(setup->model)->kinks && !problem_has_hessian(&problem)))
+        return "lbfgs";
+    return "newton";
+}
+
+static enum err numbers(const struct setup *setup, const struct recipe *recipe,
+                        struct pool *pool, struct numbers *out, struct why *why)
+{
+    return numbers_choose(recipe, setup->model, setup->isa, &setup->data, pool,
+                          out, why);
+}
+
+static uint32_t dims(const struct setup *setup)
+{
+    const struct problem problem = setup_problem(setup);
+
+    return problem_dims(&problem);
+}
+
+static const char *profile(const struct setup *setup)
+{
+    if (model_ops(setup->model)->classes)
+        return PROFILE_SOFTMAX_NAME;
+    if (setup->data.storage == STORAGE_INDEX)
+        return PROFILE_INDEX_NAME;
+    return setup->data.storage == STORAGE_CSR ? PROFILE_CSR_NAME
+                                              : PROFILE_DENSE_NAME;
+}
+
+/* Weights as the training data's columns lie, on rows of any. */
+static enum err measure(const struct setup *setup, const struct dataset *data,
+                        const double *w, struct metrics *metrics)
+{
+    struct problem problem = setup_problem(setup);
+    double *inside;
+    enum err err = ERR_NOMEM;
+
+    problem.data = data;
+    inside = mem_new(problem_dims(&problem), sizeof *inside);
+    if (inside != NULL)
+        err =
+            rows_weights_carry(&setup->data, data, problem.outputs, w, inside);
+    if (err == ERR_OK)
+        err = metrics_measure(metrics, &problem, inside);
+    mem_free(inside);
+    return err;
+}
+
+static enum err fill(const struct setup *setup, const double *w,
+                     struct model_file *model)
+{
+    const struct problem problem = setup_problem(setup);
+    const struct dataset *const data = &setup->data;
+    const uint32_t count = model_file_weights(model);
+
+    model->outputs = problem_outputs(&problem);
+    model->w = mem_new((size_t)count * model->outputs, sizeof *model->w);
+    for (uint32_t k = 0; model->w != NULL && k < model->outputs; k++)
+        rows_weights_out(data, w + (size_t)k * data->stride,
+                         model->w + (size_t)k * count);
+    return model->w != NULL ? ERR_OK : ERR_NOMEM;
+}
+
+/* Estimated sums may put the start anywhere; the rows tell. */
+static enum err measure_start(const struct setup *setup,
+                              const struct problem *problem, struct pool *pool,
+                              struct optim_outcome *outcome)
+{
+    double *zero = mem_new(problem_dims(problem), sizeof *zero);
+    const enum err err = zero == NULL
+                             ? ERR_NOMEM
+                             : evaluate_at(problem, pool, &setup->optim, zero,
+                                           &outcome->objective_first, NULL);
+
+    mem_free(zero);
+    return err;
+}
+
+static enum err settle(const struct setup *setup, struct pool *pool,
+                       struct train_result *result)
+{
+    const struct problem problem = setup_problem(setup);
+    struct optim_outcome *outcome = &result->outcome;
+    enum err err = ERR_OK;
+
+    if (setup->exactness == EXACT_APPROX) {
+        outcome->at_model = false;
+        err = measure_start(setup, &problem, pool, outcome);
+    }
+    if (err == ERR_OK)
+        err = evaluate_outcome(&problem, pool, &setup->optim, result->weights,
+                               outcome);
+    if (err == ERR_OK)
+        err = evaluate_hidden(&problem, pool, &setup->optim, result->weights,
+                              outcome);
+    return err;
+}
+
+const struct family linear_family = {
+    .constant = true,
+    .converges = true,
+    .model = model_of,
+    .optimiser = optimiser,
+    .numbers = numbers,
+    .dims = dims,
+    .profile = profile,
+    .measure = measure,
+    .fill = fill,
+    .settle = settle,
+};

@@ -1,0 +1,356 @@
+/*
+ * net.c - networks: their text against the rows, their first weights, numbers
+ * and verdicts.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/msg.h"
+#include "eval/briefs.h"
+#include "learn/family/family.h"
+#include "learn/network_text.h"
+#include "math/exact/follow.h"
+#include "math/net/gemm.h"
+#include "model/net/scores.h"
+#include "os/run/threads.h"
+
+#define DEFAULT_BATCH "128"
+#define DEFAULT_OPTIM "adam"
+
+/* Rates of who names none: what is usual, for there is no curvature to go by.
+ * Momentum adds up ten steps. */
+#define RATE_PLAIN    0.1
+#define RATE_MOMENTUM 0.01
+
+static enum err begin(struct recipe *recipe, struct why *why)
+{
+    if (recipe_text(recipe, OPT_BATCH) != NULL)
+        return ERR_OK;
+    return recipe_put(recipe, OPT_BATCH, DEFAULT_BATCH, ORIGIN_DEFAULT, why);
+}
+
+static const char *model_of(const struct setup *setup)
+{
+    return setup->data.classes >= 2 ? "softmax" : "linear";
+}
+
+static const char *optimiser(const struct setup *setup,
+                             const struct recipe *recipe)
+{
+    (void)setup;
+    (void)recipe;
+    return DEFAULT_OPTIM;
+}
+
+/* --- the text against the rows -------------------------------------------- */
+
+static struct neural_shape shape_of(const struct dataset *data)
+{
+    const struct image *const image = &data->image;
+
+    if (image->height == 0)
+        return (struct neural_shape){1, 1, data->cols};
+    return (struct neural_shape){image->height, image->width, image->channels};
+}
+
+/* Rows that are images and were not said to be are the usual reason. */
+static enum err explain_shape(const struct dataset *data, enum err err,
+                              struct why *why)
+{
+    char said[WHY_SIZE];
+
+    if (err != ERR_SHAPE || data->image.height > 0)
+        return why_in(why, err, "--net");
+    (void)snprintf(said, sizeof said, "%s", why->text);
+    return why_set(why, err,
+                   "--net: %s; if rows are images, say so with --shape "
+                   "HEIGHTxWIDTHxCHANNELS",
+                   said);
+}
+
+static enum err read_net(struct setup *setup, const struct recipe *recipe,
+                         struct why *why)
+{
+    const struct dataset *const data = &setup->data;
+    const struct neural_shape in = shape_of(data);
+    const bool classes = model_ops(setup->model)->classes;
+    char *text = NULL;
+    enum err err = network_text(recipe_text(recipe, OPT_NET), &text, why);
+
+    if (err != ERR_OK)
+        return err;
+    if (strlen(text) > BRIEF_NET_MAX)
+        err =
+            why_set(why, ERR_TOOBIG, "--net: a text of more than %u characters",
+                    BRIEF_NET_MAX);
+    else
+        err = neural_model_init(&setup->net, text, &in,
+                                classes ? NEURAL_SOFTMAX : NEURAL_SQUARED,
+                                image_divisor(data), why);
+    mem_free(text);
+    return err == ERR_OK || err == ERR_TOOBIG ? err
+                                              : explain_shape(data, err, why);
+}
+
+/* As many outputs as there are classes, or one number. */
+static enum err check_outputs(const struct setup *setup, struct why *why)
+{
+    const struct neural *const net = &setup->net.neural;
+    const size_t outputs = neural_floats(&net->out);
+    const bool classes = model_ops(setup->model)->classes;
+    const uint32_t wanted = classes ? setup->data.classes : 1;
+
+    if (outputs != wanted)
+        return why_set(why, ERR_SHAPE,
+                       "--net: its last layer has %zu outputs, and the labels "
+                       "are %s%u%s; let it end with dense%u",
+                       outputs, classes ? "" : "numbers, which takes ", wanted,
+                       classes ? " classes" : "", wanted);
+    if (net->parameters > DIMS_MAX - FOLLOW_SIZES_MAX)
+        return why_set(why, ERR_TOOBIG,
+                       "--net: %zu weights; at most %u are possible",
+                       net->parameters, DIMS_MAX - FOLLOW_SIZES_MAX);
+    return ERR_OK;
+}
+
+/* --model says whether labels are classes or numbers, and nothing else. */
+static enum err check_model(const struct setup *setup, struct why *why)
+{
+    if (setup->model == MODEL_SOFTMAX || setup->model == MODEL_LINEAR)
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "--net takes --model softmax (labels are classes) or linear "
+                   "(labels are numbers), not %s",
+                   model_ops(setup->model)->name);
+}
+
+static enum err draw_start(struct setup *setup, uint64_t seed, struct why *why)
+{
+    const struct neural *const net = &setup->net.neural;
+    float *const drawn = mem_new(net->parameters, sizeof *drawn);
+
+    setup->start = mem_new(neural_sums_dims(net), sizeof *setup->start);
+    if (drawn == NULL || setup->start == NULL) {
+        mem_free(drawn);
+        return why_set(why, ERR_NOMEM, "not enough memory for a network");
+    }
+    neural_draw(net, seed, drawn);
+    for (size_t j = 0; j < net->parameters; j++)
+        setup->start[j] = (double)drawn[j];
+    mem_free(drawn);
+    return ERR_OK;
+}
+
+static void tell(const struct setup *setup)
+{
+    const struct neural_model *const model = &setup->net;
+    const struct neural_shape *const in = &model->neural.in;
+
+    setup_note(setup,
+               "network of %u layers, %zu weights, on %u x %u x "
+               "%u inputs%s",
+               model->neural.layer_count, model->neural.parameters, in->height,
+               in->width, in->channels,
+               model->divisor == 1 ? "" : " divided by 255");
+}
+
+static enum err build(struct setup *setup, const struct recipe *recipe,
+                      struct why *why)
+{
+    enum err err = check_model(setup, why);
+
+    if (err == ERR_OK)
+        err = gemm_machine(why);
+    if (err == ERR_OK)
+        err = read_net(setup, recipe, why);
+    if (err == ERR_OK)
+        err = check_outputs(setup, why);
+    if (err == ERR_OK)
+        err = draw_start(setup, recipe_count(recipe, OPT_SEED), why);
+    if (err == ERR_OK)
+        tell(setup);
+    return err;
+}
+
+/* --- numbers -------------------------------------------------------------- */
+
+static double rate_of(enum optim_kind kind)
+{
+    if (kind == OPTIM_GD || kind == OPTIM_AGD)
+        return RATE_PLAIN;
+    return kind == OPTIM_MOMENTUM || kind == OPTIM_NESTEROV
+               ? RATE_MOMENTUM
+               : optim_defaults(kind).rate;
+}
+
+static enum err numbers(const struct setup *setup, const struct recipe *recipe,
+                        struct pool *pool, struct numbers *out, struct why *why)
+{
+    const enum err err = numbers_begin(recipe, &setup->data, out, why);
+    struct optim_options *const optim = &out->optim;
+
+    (void)pool;
+    if (err != ERR_OK)
+        return err;
+    out->shown_factor = 1;
+    optim->start = setup->start;
+    optim->l2 = recipe_given(recipe, OPT_WEIGHT_DECAY)
+                    ? recipe_real(recipe, OPT_WEIGHT_DECAY) / 2
+                : recipe_given(recipe, OPT_L2) ? recipe_real(recipe, OPT_L2)
+                                               : 0;
+    if (recipe_given(recipe, OPT_LR)) {
+        optim->rate = recipe_real(recipe, OPT_LR);
+        return ERR_OK;
+    }
+    optim->rate = rate_of(optim->kind);
+    /* As of linear models on batches: nobody said how it goes. */
+    if (!recipe_given(recipe, OPT_SCHEDULE) && !recipe_given(recipe, OPT_DECAY))
+        optim->schedule = SCHEDULE_COSINE;
+    return ERR_OK;
+}
+
+static uint32_t dims(const struct setup *setup)
+{
+    return neural_sums_dims(&setup->net.neural);
+}
+
+/* --- what decides its bits ------------------------------------------------ */
+
+static const char *profile(const struct setup *setup)
+{
+    (void)setup;
+    return PROFILE_NET_NAME;
+}
+
+/* Its text, its input, what is drawn; and the weights it begins with, which
+ * another file or another way of drawing would change. */
+static void digest(const struct setup *setup, struct hasher *hasher)
+{
+    const struct neural *const net = &setup->net.neural;
+    char line[256];
+    const int length = snprintf(
+        line, sizeof line, "net %u x %u x %u by %a loss %d seed %llu",
+        net->in.height, net->in.width, net->in.channels, setup->net.divisor,
+        (int)net->loss, (unsigned long long)setup->optim.seed);
+
+    hasher_add(hasher, line, (size_t)length + 1);
+    hasher_add(hasher, setup->net.text, strlen(setup->net.text) + 1);
+    hasher_add_f64(hasher, setup->start, net->parameters);
+}
+
+/* --- results -------------------------------------------------------------- */
+
+/* The scores of rows by these weights, which are rounded to floats. */
+static enum err score(const struct setup *setup, const struct dataset *data,
+                      struct pool *pool, const double *w, double **z)
+{
+    const size_t count = setup->net.neural.parameters;
+    struct neural_model model = setup->net; /* Its memory is the setup's. */
+    enum err err;
+
+    model.parameters = mem_new(count, sizeof *model.parameters);
+    *z = mem_new(data->rows * neural_floats(&model.neural.out), sizeof **z);
+    for (size_t j = 0; model.parameters != NULL && j < count; j++)
+        model.parameters[j] = (float)w[j];
+    err = model.parameters == NULL || *z == NULL
+              ? ERR_NOMEM
+              : neural_model_scores(&model, data, setup->isa, pool, *z, NULL);
+    mem_free(model.parameters);
+    return err;
+}
+
+static enum err measure_with(const struct setup *setup,
+                             const struct dataset *data, struct pool *pool,
+                             const double *w, struct metrics *metrics)
+{
+    struct scored_rows rows = {
+        .y = data->y,
+        .weight = data->weight,
+        .rows = data->rows,
+        .outputs = (uint32_t)neural_floats(&setup->net.neural.out)};
+    double *z = NULL;
+    enum err err = score(setup, data, pool, w, &z);
+
+    rows.z = z;
+    if (err == ERR_OK)
+        err = metrics_of_scores(metrics, model_ops(setup->model), setup->isa,
+                                &rows);
+    mem_free(z);
+    return err;
+}
+
+static enum err measure(const struct setup *setup, const struct dataset *data,
+                        const double *w, struct metrics *metrics)
+{
+    struct pool *pool;
+    enum err err = setup_threads(setup, &pool, NULL);
+
+    if (err != ERR_OK)
+        return err;
+    err = measure_with(setup, data, pool, w, metrics);
+    threads_free(pool);
+    return err;
+}
+
+static enum err fill(const struct setup *setup, const double *w,
+                     struct model_file *model)
+{
+    const struct neural_model *const from = &setup->net;
+    const size_t count = from->neural.parameters;
+    struct neural_model *const net = mem_new(1, sizeof *net);
+    enum err err = ERR_NOMEM;
+
+    model->net = net;
+    model->outputs = (uint32_t)neural_floats(&from->neural.out);
+    if (net != NULL)
+        err = neural_model_init(net, from->text, &from->neural.in,
+                                from->neural.loss, from->divisor, NULL);
+    if (err != ERR_OK)
+        return err;
+    net->parameters = mem_new(count, sizeof *net->parameters);
+    for (size_t j = 0; net->parameters != NULL && j < count; j++)
+        net->parameters[j] = (float)w[j];
+    return net->parameters != NULL ? ERR_OK : ERR_NOMEM;
+}
+
+/* One look at all rows, dropping nothing: the loss of batches says little of
+ * the model that they led to. */
+static enum err settle(const struct setup *setup, struct pool *pool,
+                       struct train_result *result)
+{
+    const struct optim_options *const optim = &setup->optim;
+    struct optim_outcome *const outcome = &result->outcome;
+    struct metrics metrics = metrics_none();
+    const enum err err =
+        measure_with(setup, &setup->data, pool, result->weights, &metrics);
+    const double loss =
+        model_ops(setup->model)->classes ? metrics.logloss : metrics.mse / 2;
+    double norm = 0;
+
+    if (err != ERR_OK && err != ERR_RANGE)
+        return err;
+    for (size_t j = 0; optim->l2 > 0 && j < setup->net.neural.parameters; j++)
+        norm += result->weights[j] * result->weights[j];
+    outcome->objective = err == ERR_OK ? loss + optim->l2 * norm : HUGE_VAL;
+    outcome->gradient_norm = nan("");
+    outcome->at_model = true;
+    optim_judge(optim, outcome);
+    return ERR_OK;
+}
+
+const struct family net_family = {
+    .numbered = true,
+    .begin = begin,
+    .model = model_of,
+    .build = build,
+    .optimiser = optimiser,
+    .numbers = numbers,
+    .dims = dims,
+    .profile = profile,
+    .digest = digest,
+    .measure = measure,
+    .fill = fill,
+    .settle = settle,
+};

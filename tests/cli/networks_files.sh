@@ -1,0 +1,31 @@
+# Networks: their files, what they are trained on, and what cannot be.
+data=gen:digits:300
+net="conv3x3x4 relu pool2 drop.25 dense16 relu dense10"
+# Figures are others on the day that a layer is.
+bare() { sed 's/[0-9]\.[0-9]*/N/g'; }
+# The file holds those weights, and says what the training said.
+"$MUSTER" train $data -q --net "$net" --passes 3 a.model 2>/dev/null | grep "^train\|^ended" | bare
+"$MUSTER" train $data -q --net "$net" --passes 3 2>/dev/null | sed -n 's/^model *//p' >hash
+"$MUSTER" model show a.model | sed "s/$(cat hash)/as trained/" | grep ^hash
+echo "$net" >net.txt
+"$MUSTER" train $data --net net.txt --passes 1 2>&1 >/dev/null | sed -n 1p
+"$MUSTER" train gen:gmm:300,5 --net "dense4 relu dense2" --passes 2 2>&1 | grep "^train" | bare
+"$MUSTER" train gen:linear:300,5 --net "dense4 tanh dense1" --passes 2 --optim momentum 2>&1 | grep "^train" | bare
+try() { "$MUSTER" train $data --net "$@" 2>&1 >/dev/null | tail -n 1; }
+try "conv3x3x4 relu densed10"
+try "conv40x3x4 relu dense10"
+try "dense16 relu dense9"
+try ""
+try "$net" --optim lbfgs
+try "$net" --optim sgd
+try "$net" --tol 0.1
+try "$net" --model svm
+try "$net" --model linear
+try "$net" --class-weight balanced
+try "$net" -n 3 --code mds
+try "$net" -n 3 --code local:every=2
+try "$net" -v 3
+try "$net" --grid l2=0,1
+try "dense4096 dense4096 dense4096 dense10"
+"$MUSTER" train gen:linear:300,49 --net "conv3x3x4 dense1" 2>&1 >/dev/null | tail -n 1
+"$MUSTER" train gen:linear:300,49 --net "conv3x3x4 dense1" --shape 7x7 --passes 1 2>&1 >/dev/null | sed -n 1p
