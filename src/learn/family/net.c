@@ -12,6 +12,7 @@
 #include "learn/family/family.h"
 #include "learn/network_text.h"
 #include "math/exact/follow.h"
+#include "math/golden/golden.h"
 #include "math/net/gemm.h"
 #include "model/net/scores.h"
 #include "os/run/threads.h"
