@@ -9,6 +9,7 @@
 #include "cli/run.h"
 #include "cli/show/announce.h"
 #include "cli/show/metrics_show.h"
+#include "cli/show/model_card.h"
 #include "learn/grid.h"
 #include "learn/save.h"
 
@@ -77,6 +78,10 @@ static enum err refit(struct run *run, const struct grid *grid,
                       "stopped; of folds and grids nothing is kept");
     if (err == ERR_OK)
         err = save_model(run->setup, result.weights, path, why);
+    if (err == ERR_OK) {
+        run_measure(run, &result);
+        model_card_write(run, &result, path);
+    }
     if (err == ERR_OK && object != NULL)
         (void)json_object_set_new(object, "refit",
                                   result_json(run, &result, path));

@@ -23,6 +23,7 @@
 #include "base/plain.h"
 #include "cli/cli.h"
 #include "cli/pages/page.h"
+#include "cli/show/model_card.h"
 #include "cli/show/net_show.h"
 #include "data/rows/image.h"
 #include "data/span.h"
@@ -35,7 +36,7 @@
 #include "os/file/output.h"
 
 #define LARGEST      5u /* Weights shown. */
-#define NAME_SIZE    1024u
+#define SHOWN_SIZE   1024u
 #define NPY_ALIGN    64u
 #define CHUNK_IMAGES 16u /* As training has them unless told otherwise. */
 
@@ -89,16 +90,16 @@ static const char *label_name(const struct schema *schema, char number[24])
 }
 
 /* A word of the model for the terminal: the file may be anybody's. */
-static const char *clean(const char *word, char shown[NAME_SIZE])
+static const char *clean(const char *word, char shown[SHOWN_SIZE])
 {
-    (void)plain_copy(shown, NAME_SIZE, word, strlen(word));
+    (void)plain_copy(shown, SHOWN_SIZE, word, strlen(word));
     return shown;
 }
 
 static void show_encoder(const struct encoder *encoder)
 {
     const struct made_of counts = count_encoder(encoder);
-    char number[24], shown[NAME_SIZE];
+    char number[24], shown[SHOWN_SIZE];
 
     if (encoder->kind == ENCODER_ROWS) {
         (void)printf("rows       indices and values, from %d\n",
@@ -187,7 +188,7 @@ static struct summary summarise(const struct model_file *model)
 
 static void show_labels(const struct model_file *model)
 {
-    char shown[NAME_SIZE];
+    char shown[SHOWN_SIZE];
 
     if (model->classes == 0)
         return;
@@ -208,6 +209,7 @@ static void show_linear(const struct model_file *model)
 {
     const struct summary summary = summarise(model);
 
+    CHECK(model->w != NULL);
     (void)printf("kind       %s\n", model_ops(model->kind)->name);
     show_labels(model);
     (void)printf("features   %u\n", model->features);
@@ -221,7 +223,7 @@ static void show_linear(const struct model_file *model)
         return;
     (void)printf("largest   ");
     for (uint32_t i = 0; i < summary.count; i++) {
-        char name[NAME_SIZE];
+        char name[SHOWN_SIZE];
 
         encoder_name(&model->encoder, (uint32_t)summary.largest[i], name,
                      sizeof name);
@@ -277,7 +279,7 @@ static void add_network(const struct model_file *model, json_t *object)
 /* Of a text there is no model yet (kind MODEL_LINEAR, no classes, no
  * parameters). */
 static enum err show_net(const struct cli *cli, const struct model_file *model,
-                         struct why *why)
+                         json_t **object, struct why *why)
 {
     const struct recipe *const recipe = &cli->options.recipe;
     struct net_needs needs;
@@ -295,11 +297,9 @@ static enum err show_net(const struct cli *cli, const struct model_file *model,
     if (err != ERR_OK)
         return err;
     if (cli->json) {
-        json_t *const object = net_json(model->net, &needs);
-
+        *object = net_json(model->net, &needs);
         if (trained)
-            add_network(model, object);
-        say_json(object);
+            add_network(model, *object);
         return ERR_OK;
     }
     if (trained)
@@ -308,15 +308,27 @@ static enum err show_net(const struct cli *cli, const struct model_file *model,
     return ERR_OK;
 }
 
+/* The card beside it comes last. */
 static enum err show(const struct cli *cli, const struct model_file *model,
-                     struct why *why)
+                     json_t *card, struct why *why)
 {
+    json_t *object = NULL;
+    enum err err = ERR_OK;
+
     if (model->net != NULL)
-        return show_net(cli, model, why);
-    if (cli->json)
-        say_json(linear_json(model));
+        err = show_net(cli, model, &object, why);
+    else if (cli->json)
+        object = linear_json(model);
     else
         show_linear(model);
+    if (err != ERR_OK)
+        return err;
+    if (object != NULL && card != NULL)
+        (void)json_object_set(object, "card", card);
+    if (object != NULL)
+        say_json(object);
+    else if (card != NULL)
+        model_card_show(card);
     return ERR_OK;
 }
 
@@ -422,7 +434,7 @@ static void put_safetensors(struct page *page, const struct model_file *model)
 static void put_name(struct page *page, const struct encoder *encoder,
                      uint32_t col)
 {
-    char name[NAME_SIZE];
+    char name[SHOWN_SIZE];
     bool quoted;
 
     encoder_name(encoder, col, name, sizeof name);
@@ -541,6 +553,17 @@ static enum err open_model(const struct options *options, const char *path,
     return err;
 }
 
+static enum err show_file(const struct cli *cli, const struct model_file *model,
+                          const char *path, struct why *why)
+{
+    const bool text = model->net != NULL && model->net->parameters == NULL;
+    json_t *const card = text ? NULL : model_card_read(path);
+    const enum err err = show(cli, model, card, why);
+
+    json_decref(card);
+    return err;
+}
+
 static enum err execute(const struct cli *cli, struct model_file *model,
                         struct why *why)
 {
@@ -560,7 +583,7 @@ static enum err execute(const struct cli *cli, struct model_file *model,
     if (err != ERR_OK)
         return err;
     if (!converts)
-        return show(cli, model, why);
+        return show_file(cli, model, path, why);
     err = convert(model, out, why);
     if (err == ERR_OK && cli->json)
         say_json(json_pack("{s:s}", "model", out));

@@ -102,28 +102,39 @@ static bool has_folder(const struct run *run, const struct train_result *result)
     return run->out[0] != '\0' && (run->setup->slots > 0 || !result->finished);
 }
 
+void run_measure(struct run *run, const struct train_result *result)
+{
+    const struct setup *const setup = run->setup;
+
+    run->train_metrics = setup_measure(setup, &setup->data, result->weights);
+    run->valid_metrics = run->test_metrics = metrics_none();
+    if (setup->has_valid)
+        run->valid_metrics =
+            setup_measure(setup, &setup->valid, result->weights);
+    if (setup->has_test)
+        run->test_metrics = setup_measure(setup, &setup->test, result->weights);
+}
+
 json_t *result_json(const struct run *run, const struct train_result *result,
                     const char *saved)
 {
     const struct setup *setup = run->setup;
     const struct coordinator_stats *stats = &result->stats;
-    const struct dataset *test = setup->has_test ? &setup->test : NULL;
-    const struct dataset *valid = setup->has_valid ? &setup->valid : NULL;
     json_t *object =
         json_pack("{s:b, s:o, s:I, s:f}", "finished", result->finished, "hash",
                   hash_json(&result->hash), "steps", (json_int_t)result->steps,
                   "elapsed_s", result->elapsed_s);
 
     ending_json(setup, result, object);
-    (void)json_object_set_new(
-        object, "metrics",
-        metrics_json(setup, test != NULL ? test : valid, result->weights));
-    if (valid != NULL)
+    (void)json_object_set_new(object, "metrics",
+                              metrics_object(setup->has_test
+                                                 ? &run->test_metrics
+                                                 : &run->valid_metrics));
+    if (setup->has_valid)
         (void)json_object_set_new(object, "valid_metrics",
-                                  metrics_json(setup, valid, result->weights));
-    (void)json_object_set_new(
-        object, "train_metrics",
-        metrics_json(setup, &setup->data, result->weights));
+                                  metrics_object(&run->valid_metrics));
+    (void)json_object_set_new(object, "train_metrics",
+                              metrics_object(&run->train_metrics));
     (void)json_object_set_new(object, "exactness", exactness_json(stats));
     if (strcmp(setup->code.name, "local") == 0)
         (void)json_object_set_new(object, "missing",
@@ -205,17 +216,20 @@ static void result_text(const struct run *run,
                      : "steps      %u in %.3f s",
                  result->steps, result->elapsed_s);
     print_classes(stats);
-    metrics_text(setup, &setup->data, result->weights, line, sizeof line);
+    metrics_list(&run->train_metrics, setup->metric, METRICS_SHOWN, line,
+                 sizeof line);
     (void)printf("train      %s\n",
                  setup->hollow
                      ? "not known here: the rows are with their owners"
                      : line);
     if (setup->has_valid) {
-        metrics_text(setup, &setup->valid, result->weights, line, sizeof line);
+        metrics_list(&run->valid_metrics, setup->metric, METRICS_SHOWN, line,
+                     sizeof line);
         (void)printf("valid      %s\n", line);
     }
     if (setup->has_test) {
-        metrics_text(setup, &setup->test, result->weights, line, sizeof line);
+        metrics_list(&run->test_metrics, setup->metric, METRICS_SHOWN, line,
+                     sizeof line);
         (void)printf("test       %s\n", line);
     }
     if (setup->slots > 0)

@@ -41,6 +41,8 @@ struct run {
     struct fit fit;
     time_us judged_at; /* When the validation set was last looked at ... */
     time_us judged_us; /* ... and how long that took. */
+    /* Of the model that it ended with: run_measure. */
+    struct metrics train_metrics, valid_metrics, test_metrics;
 };
 
 /* In this process; `keeps`: its state is saved now and then. */
@@ -80,6 +82,8 @@ MUST_CHECK enum err demo_settings(struct options *options, bool terminal,
                                   struct why *why);
 struct card;
 
+/* Once, before the result is shown: a pass over all rows. */
+void run_measure(struct run *run, const struct train_result *result);
 /* The result as `train --format json` prints it. */
 json_t *result_json(const struct run *run, const struct train_result *result,
                     const char *saved);

@@ -13,6 +13,7 @@
 #include "cli/show/announce.h"
 #include "cli/show/card.h"
 #include "cli/show/ending.h"
+#include "cli/show/model_card.h"
 #include "learn/address.h"
 #include "learn/grid.h"
 #include "learn/owners.h"
@@ -230,10 +231,13 @@ static enum err check_newer(const struct run *run,
 static enum err save(const struct run *run, const struct train_result *result,
                      const char *path, struct why *why)
 {
-    const enum err err = check_newer(run, result, path, why);
+    enum err err = check_newer(run, result, path, why);
 
-    return err != ERR_OK ? err
-                         : save_model(run->setup, result->weights, path, why);
+    if (err == ERR_OK)
+        err = save_model(run->setup, result->weights, path, why);
+    if (err == ERR_OK)
+        model_card_write(run, result, path);
+    return err;
 }
 
 static int finish(struct run *run, struct train_result *result)
@@ -246,6 +250,7 @@ static int finish(struct run *run, struct train_result *result)
 
     if (done && fit_settle(run->setup, result) != ERR_OK)
         log_line("the objective is not that of the model: out of memory");
+    run_measure(run, result);
     if (fit_diverged(result))
         path = NULL; /* What was there may be better. */
     if (run->ended != NULL && result->steps == run->ended_steps)

@@ -54,14 +54,6 @@ void metrics_list(const struct metrics *metrics, enum metric first,
     }
 }
 
-void metrics_text(const struct setup *setup, const struct dataset *data,
-                  const double *w, char *text, size_t size)
-{
-    const struct metrics metrics = setup_measure(setup, data, w);
-
-    metrics_list(&metrics, setup->metric, METRICS_SHOWN, text, size);
-}
-
 const char *hash_short(const struct digest *digest, char text[SHORT_HASH])
 {
     (void)snprintf(text, SHORT_HASH, "%02x%02x..%02x", digest->bytes[0],

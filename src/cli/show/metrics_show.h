@@ -22,9 +22,6 @@ void metrics_list(const struct metrics *metrics, enum metric first,
  * is NULL. */
 json_t *metrics_json(const struct setup *setup, const struct dataset *data,
                      const double *w);
-/* "accuracy 0.912, auc 0.954" into `text`. */
-void metrics_text(const struct setup *setup, const struct dataset *data,
-                  const double *w, char *text, size_t size);
 /* The first and last digits of a digest: 9f3c..e1. */
 const char *hash_short(const struct digest *digest, char text[SHORT_HASH]);
 json_t *hash_json(const struct digest *digest);
