@@ -4,6 +4,7 @@
  */
 #include "learn/batches.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define DEFAULT_PASSES 10u
@@ -20,9 +21,48 @@ uint32_t batches_default_chunk_rows(uint32_t batch)
     return even < CHUNK_MOST ? even : CHUNK_MOST;
 }
 
+static bool is_given(const struct recipe *recipe)
+{
+    return recipe_given(recipe, OPT_BATCH) ||
+           recipe_given(recipe, OPT_BATCH_PER_WORKER);
+}
+
 bool batches_wanted(const struct recipe *recipe)
 {
-    return recipe_given(recipe, OPT_BATCH) || recipe_given(recipe, OPT_PASSES);
+    return is_given(recipe) || recipe_given(recipe, OPT_PASSES);
+}
+
+enum err batches_gather(struct recipe *recipe, uint32_t workers,
+                        struct why *why)
+{
+    char text[32];
+
+    if (!recipe_given(recipe, OPT_BATCH_PER_WORKER) || workers == 0)
+        return ERR_OK; /* Or the rules say that it needs some. */
+    if (recipe_given(recipe, OPT_BATCH))
+        return why_set(why, ERR_SHAPE,
+                       "--batch and --batch-per-worker both say how many rows "
+                       "a step has; leave one of them out");
+    (void)snprintf(
+        text, sizeof text, "%llu",
+        (unsigned long long)recipe_count(recipe, OPT_BATCH_PER_WORKER) *
+            workers);
+    return recipe_put(recipe, OPT_BATCH, text, ORIGIN_DEFAULT, why);
+}
+
+uint32_t batches_workers(const struct recipe *recipe)
+{
+    return recipe_given(recipe, OPT_BATCH_PER_WORKER)
+               ? (uint32_t)(recipe_count(recipe, OPT_BATCH) /
+                            recipe_count(recipe, OPT_BATCH_PER_WORKER))
+               : 1;
+}
+
+uint32_t batches_warmup(const struct sampler *sampler, uint32_t steps)
+{
+    const uint64_t passes = 5 * (uint64_t)sampler_steps(sampler);
+
+    return passes < steps / 5 ? (uint32_t)passes : steps / 5;
 }
 
 /* Local batches are of the chunks that the rows are cut into. */

@@ -12,6 +12,17 @@
  * workers can share it, 8 at least and 256 at most; a multiple of 8. */
 uint32_t batches_default_chunk_rows(uint32_t batch);
 
+/* --batch-per-worker, by the number of workers wanted, as --batch.  ERR_SHAPE,
+ * ERR_RANGE with a sentence. */
+MUST_CHECK enum err batches_gather(struct recipe *recipe, uint32_t workers,
+                                   struct why *why);
+/* Of how many workers a batch is, by which the rate that was given for one is
+ * multiplied; 1 if that was not asked for. */
+uint32_t batches_workers(const struct recipe *recipe);
+/* The first steps of such a rate, which grow to it (Goyal et al., "Accurate,
+ * Large Minibatch SGD", 2017): five passes, but a fifth of all at most. */
+uint32_t batches_warmup(const struct sampler *sampler, uint32_t steps);
+
 /* Are steps to be counted by passes, or over batches? */
 bool batches_wanted(const struct recipe *recipe);
 

@@ -242,7 +242,9 @@ static enum err take_rate(const struct recipe *recipe,
     enum err err;
 
     if (recipe_given(recipe, OPT_LR)) {
-        optim->rate = recipe_real(recipe, OPT_LR);
+        optim->rate = recipe_real(recipe, OPT_LR) * batches_workers(recipe);
+        if (batches_workers(recipe) > 1 && !recipe_given(recipe, OPT_WARMUP))
+            optim->warmup = batches_warmup(&optim->sampler, optim->steps);
         return ERR_OK;
     }
     if (!needs_rate(optim->kind))

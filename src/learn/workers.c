@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "code/preset.h"
+#include "learn/batches.h"
 #include "learn/owners.h"
 #include "learn/recipe/habit.h"
 #include "learn/rows.h"
@@ -328,6 +329,8 @@ enum err setup_workers(struct setup *setup, struct recipe *recipe,
         return err;
     count_workers(setup, recipe);
     err = refuse_missing(setup, recipe, why);
+    if (err == ERR_OK)
+        err = batches_gather(recipe, setup->slots, why);
     if (err == ERR_OK)
         err = check_code(recipe, why);
     if (err == ERR_OK)

@@ -46,5 +46,13 @@ try --chunk-rows 1 --batch 500 -n 2 --passes 4294967295
 "$MUSTER" train $data --grid "batch=8,64 lr=0.1" 2>/dev/null | head -n 3
 try --grid "optim=gd,newton"
 "$MUSTER" train $data -B -1 --batch 64 2>&1 >/dev/null | sed -n 2p
+# B rows a worker: the batch of all, the rate of all, whoever dies.
+all=$(hash --batch 48 --lr 0.375 --passes 20 --warmup 52)
+for more in "-n 3" "-n 3 --chaos kill:w1@7"
+do
+    test "$(hash --batch-per-worker 16 --lr 0.125 --passes 20 $more)" = "$all" || echo "batch per worker $more: another hash"
+done
+"$MUSTER" train $data --batch-per-worker 16 2>&1 | tail -n 1
+try --batch-per-worker 16 -n 2
 simulated=$("$MUSTER" simulate $data --batch 64 --passes 2 --lr 0.1 -n 4 2>&1 | sed -n 's/^model *\(.\{12\}\).*/\1/p')
 test "$simulated" = "$(hash --batch 64 --passes 2 --lr 0.1)" || echo "simulated to another hash"

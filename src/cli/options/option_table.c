@@ -94,6 +94,7 @@ static const struct option_use uses[OPTIONS] = {
     {OPT_CLIP, optimiser, BOTH, 0},
     {OPT_MOMENTUM, optimiser, BOTH, 0},
     {OPT_BATCH, optimiser, BOTH, BOTH},
+    {OPT_BATCH_PER_WORKER, optimiser, BOTH, 0},
     {OPT_SHUFFLE, optimiser, BOTH, 0},
     {OPT_PASSES, optimiser, BOTH, 0},
     {OPT_STEPS, optimiser, BOTH | CMD_PLAN, BOTH},

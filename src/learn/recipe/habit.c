@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "learn/batches.h"
 #include "model/linear/problem.h"
 
 #define TYPES_MAX 22u
@@ -123,11 +124,10 @@ static bool has_kink(const struct recipe *recipe)
 static enum err take_optimiser(struct recipe *recipe, struct why *why)
 {
     const bool kinks = has_kink(recipe);
-    const bool batches =
-        recipe_given(recipe, OPT_BATCH) || recipe_given(recipe, OPT_PASSES);
     enum err err = ERR_OK;
 
-    if (!kinks && !batches) /* Else the columns decide, or the batches. */
+    if (!kinks &&
+        !batches_wanted(recipe)) /* Else the columns decide, or the batches. */
         err = recipe_put(recipe, OPT_OPTIM, "newton", ORIGIN_DEFAULT, why);
     if (err == ERR_OK)
         err = recipe_put(recipe, OPT_STEPS, kinks ? "10000" : "1000",

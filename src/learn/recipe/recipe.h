@@ -59,6 +59,7 @@ enum recipe_option {
     OPT_CLIP,
     OPT_MOMENTUM,
     OPT_BATCH,
+    OPT_BATCH_PER_WORKER,
     OPT_SHUFFLE,
     OPT_PASSES,
     OPT_STEPS,

@@ -333,6 +333,15 @@ static const struct option table[RECIPE_OPTIONS] = {
                            "pass, in an order drawn from --seed; not with "
                            "lbfgs, newton and sgd",
                    .traits = TRAIT(BATCH)},
+    [OPT_BATCH_PER_WORKER] =
+        {.name = "batch-per-worker",
+         .kind = VALUE_COUNT,
+         .value = "B",
+         LIMITS(1, 1 << 30),
+         .help = "--batch of B rows for each worker wanted at the start, and "
+                 "--lr times their number, with --warmup; who dies or joins "
+                 "changes neither",
+         .traits = TRAIT(NEEDS_WORKERS) | TRAIT(BATCH)},
     [OPT_SHUFFLE] = {.name = "shuffle",
                      .kind = VALUE_CHOICE,
                      .value = "HOW",

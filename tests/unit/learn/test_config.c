@@ -77,6 +77,7 @@ static const struct choice choices[RECIPE_OPTIONS] = {
     [OPT_CLIP] = {DECIDES, "0.5", "optim=gd"},
     [OPT_MOMENTUM] = {DECIDES, "0.5", "optim=momentum"},
     [OPT_BATCH] = {DECIDES, "64", "optim=gd"},
+    [OPT_BATCH_PER_WORKER] = {DECIDES, "64", "optim=gd n=2"},
     [OPT_SHUFFLE] = {DECIDES, "local", "optim=gd batch=64"},
     [OPT_PASSES] = {FREE, "7", "optim=gd"},
     [OPT_STEPS] = {FREE, "7", ""},
