@@ -64,6 +64,7 @@ static const char *const names[TRAITS] = {
     [TRAIT_PLAIN] = "--optim but lbfgs or newton",
     [TRAIT_ACCURACY] = "--accuracy",
     [TRAIT_SGD] = "--optim sgd",
+    [TRAIT_AGD] = "--optim agd",
     [TRAIT_MEMORY] = "--optim but gd or sgd",
     [TRAIT_RATED] = "--optim gd, agd, momentum or nesterov",
     [TRAIT_NO_RATE] = "no --lr",
@@ -139,6 +140,9 @@ static const struct rule rules[] = {
     {TRAIT(SGD), TRAIT(BATCH),
      "--optim sgd goes from row to row and has no batches; --optim gd with "
      "<it> is minibatch SGD"},
+    {TRAIT(AGD), TRAIT(BATCH),
+     "--optim agd leans on earlier gradients more with every step, so that the "
+     "noise of <it> grows without end; take nesterov, which does not"},
     {TRAIT(FUNCTION), TRAIT(BATCH),
      "<it> needs the rows themselves; a gradient function knows chunks only"},
     {TRAIT(BATCH), TRAIT(ENDS),
@@ -321,7 +325,7 @@ static const struct {
     trait_set traits;
 } optimisers[] = {
     {"gd", TRAIT(PLAIN) | TRAIT(RATED)},
-    {"agd", TRAIT(PLAIN) | TRAIT(RATED) | TRAIT(MEMORY)},
+    {"agd", TRAIT(PLAIN) | TRAIT(RATED) | TRAIT(MEMORY) | TRAIT(AGD)},
     {"momentum", TRAIT(PLAIN) | TRAIT(RATED) | TRAIT(MEMORY)},
     {"nesterov", TRAIT(PLAIN) | TRAIT(RATED) | TRAIT(MEMORY)},
     {"adam", TRAIT(PLAIN) | TRAIT(MEMORY)},

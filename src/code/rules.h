@@ -65,6 +65,7 @@ enum trait {
     TRAIT_PLAIN,    /* It has no estimate of what is left to gain, ... */
     TRAIT_ACCURACY, /* ... by which a run may end. */
     TRAIT_SGD,
+    TRAIT_AGD,
     TRAIT_MEMORY, /* The optimiser keeps more than weights. */
     TRAIT_RATED,  /* It needs a rate, ... */
     TRAIT_NO_RATE,

@@ -35,6 +35,7 @@ done
 try() { "$MUSTER" train $data --batch 64 "$@" 2>&1 >/dev/null | tail -n 1; }
 try --optim newton
 try --optim sgd
+try --optim agd
 try --tol 0.1
 try -n 3 --code mds
 try -n 3 --code local:every=2
