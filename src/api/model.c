@@ -121,9 +121,11 @@ static enum err save(const struct muster_model *model, const char *path,
 {
     char *text = NULL;
     size_t size = 0;
-    enum err err = path == NULL
-                       ? why_set(why, ERR_SHAPE, "there is no name of a file")
-                       : save_check_name(path, "", why);
+    enum err err =
+        path == NULL
+            ? why_set(why, ERR_SHAPE, "there is no name of a file")
+            : save_check_name(path, model != NULL && model->file.net != NULL,
+                              "", why);
 
     if (err == ERR_OK)
         err = encode(model, &text, &size, why);

@@ -38,6 +38,7 @@ static const struct named list[] = {
     {OPT_TEST_LABELS, EVERY, READ, NULL, 0, NULL},
     {OPT_VALID, EVERY, READ, NULL, 0, NULL},
     {OPT_MODEL_FILE, EVERY, READ, NULL, 0, NULL},
+    {OPT_INIT, EVERY, READ, NULL, 0, NULL},
     {OPT_CONFIG, EVERY, READ, NULL, 0, NULL},
     {OPT_TOKEN_FILE, EVERY, READ, NULL, 0, NULL},
     {OPT_FROM, CMD_TOKEN, READ, NULL, 0, NULL},
@@ -140,10 +141,10 @@ static enum err check_written(const struct options *options,
     }
     if (row->role == WRITE_FOLDER)
         return check_folder_name(path, why);
-    err =
-        row->role == WRITE_MODEL
-            ? save_check_name(path, "rows to measure on go with --test; ", why)
-            : ERR_OK;
+    err = row->role == WRITE_MODEL
+              ? save_check_name(path, option_text(options, OPT_NET) != NULL,
+                                "rows to measure on go with --test; ", why)
+              : ERR_OK;
     if (err != ERR_OK)
         return err;
     if ((row->role == WRITE_MODEL || row->role == WRITE_CONVERTED) &&

@@ -118,10 +118,28 @@ const char *save_other_form(const char *path)
     return endings[i];
 }
 
-enum err save_check_name(const char *path, const char *hint, struct why *why)
+static enum err check_network_name(const char *path, const char *hint,
+                                   struct why *why)
+{
+    const bool text = ending_is(path, strlen(path), ".txt");
+    const char *ending = text ? ".txt" : save_other_form(path);
+
+    if (ending == NULL || strcmp(ending, ".safetensors") == 0)
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "%.200s: networks are saved as safetensors, not as %s; "
+                   "choose another name, such as net.safetensors (%s`muster "
+                   "model convert` writes .npy)",
+                   path, ending, hint);
+}
+
+enum err save_check_name(const char *path, bool network, const char *hint,
+                         struct why *why)
 {
     const char *ending = save_other_form(path);
 
+    if (network)
+        return check_network_name(path, hint, why);
     if (ending == NULL)
         return ERR_OK;
     return why_set(why, ERR_SHAPE,

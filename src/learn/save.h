@@ -24,9 +24,10 @@ MUST_CHECK enum err save_model(const struct setup *setup, const double *w,
 /* The ending that promises another form than LIBLINEAR's text, data's most
  * often: a model of that name would be taken for it; else NULL. */
 const char *save_other_form(const char *path);
-/* ERR_SHAPE if the name has one; the hint comes before what converts. */
-MUST_CHECK enum err save_check_name(const char *path, const char *hint,
-                                    struct why *why);
+/* ERR_SHAPE if the name promises what the model, a network or a linear one, is
+ * not saved as; the hint comes before what converts. */
+MUST_CHECK enum err save_check_name(const char *path, bool network,
+                                    const char *hint, struct why *why);
 /* Does a file begin with these bytes as models do, ours and LIBLINEAR's? */
 #define MODEL_HEAD_SIZE 12u
 bool model_begins(const char *head, size_t size);

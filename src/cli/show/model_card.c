@@ -108,6 +108,9 @@ static json_t *make(const struct run *run, const struct train_result *result,
         "data", data_json(run), "config_hash", hash_json(&config), "options",
         options_json(json_object_get(said, "config")));
 
+    if (run->setup->net.text != NULL)
+        (void)json_object_set_new(card, "net",
+                                  json_string(run->setup->net.text));
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
         json_t *const value = json_object_get(said, taken[i]);
 
@@ -244,7 +247,8 @@ void model_card_show(json_t *card)
         {"train", "train_metrics"},
     };
     json_t *const run =
-        json_pack("{s:o*, s:o*, s:o*, s:o*, s:o*}", "muster",
+        json_pack("{s:o*, s:o*, s:o*, s:o*, s:o*, s:o*}", "net",
+                  json_incref(json_object_get(card, "net")), "muster",
                   json_incref(json_object_get(card, "muster")), "code",
                   json_incref(json_object_get(card, "code")), "steps",
                   json_incref(json_object_get(card, "steps")), "objective",

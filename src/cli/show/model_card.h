@@ -3,7 +3,7 @@
  * model was made of, beside it as MODEL.card.json.
  *
  *     model, sha256      the file's name and sum
- *     kind, muster       what it is, and the version that trained it
+ *     kind, net, muster  what it is, and the version that trained it
  *     data               source, hash as in the run's receipts, rows, ...
  *     options            what was chosen, not the defaults
  *     config_hash        of everything that decides bits

@@ -9,6 +9,15 @@
 #include "math/kernel/softmax.h"
 #include "node/fixed/evaluate.h"
 
+static enum err begin(struct recipe *recipe, struct why *why)
+{
+    if (!recipe_given(recipe, OPT_INIT))
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "--init goes on from a network, and so needs its --net; a "
+                   "linear model has one optimum, wherever it begins");
+}
+
 /* By the labels, as data/rows/labels.h took them; NULL: one, or many of which
  * the owners of the rows do not say how often they are seen. */
 static const char *model_of(const struct setup *setup)
@@ -138,6 +147,7 @@ static enum err settle(const struct setup *setup, struct pool *pool,
 }
 
 const struct family linear_family = {
+    .begin = begin,
     .constant = true,
     .converges = true,
     .model = model_of,

@@ -10,6 +10,7 @@
 #include "core/msg.h"
 #include "eval/briefs.h"
 #include "learn/family/family.h"
+#include "learn/family/start.h"
 #include "learn/network_text.h"
 #include "math/exact/follow.h"
 #include "math/golden/golden.h"
@@ -129,23 +130,6 @@ static enum err check_model(const struct setup *setup, struct why *why)
                    model_ops(setup->model)->name);
 }
 
-static enum err draw_start(struct setup *setup, uint64_t seed, struct why *why)
-{
-    const struct neural *const net = &setup->net.neural;
-    float *const drawn = mem_new(net->parameters, sizeof *drawn);
-
-    setup->start = mem_new(neural_sums_dims(net), sizeof *setup->start);
-    if (drawn == NULL || setup->start == NULL) {
-        mem_free(drawn);
-        return why_set(why, ERR_NOMEM, "not enough memory for a network");
-    }
-    neural_draw(net, seed, drawn);
-    for (size_t j = 0; j < net->parameters; j++)
-        setup->start[j] = (double)drawn[j];
-    mem_free(drawn);
-    return ERR_OK;
-}
-
 static void tell(const struct setup *setup)
 {
     const struct neural_model *const model = &setup->net;
@@ -171,7 +155,7 @@ static enum err build(struct setup *setup, const struct recipe *recipe,
     if (err == ERR_OK)
         err = check_outputs(setup, why);
     if (err == ERR_OK)
-        err = draw_start(setup, recipe_count(recipe, OPT_SEED), why);
+        err = start_make(setup, recipe, why);
     if (err == ERR_OK)
         tell(setup);
     return err;

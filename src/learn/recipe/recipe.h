@@ -38,6 +38,7 @@ enum recipe_option {
     OPT_OWNER_WAIT,
     /* What is learnt. */
     OPT_NET,
+    OPT_INIT,
     OPT_MODEL,
     OPT_LOSS,
     OPT_TEST,

@@ -182,6 +182,13 @@ static const struct option table[RECIPE_OPTIONS] = {
                  "conv dense relu tanh sigmoid pool avg drop; --optim adam, "
                  "--batch 128 and --chunk-rows 16 unless said otherwise",
          .traits = TRAIT(NET) | TRAIT(BATCH)},
+    [OPT_INIT] = {.name = "init",
+                  .kind = VALUE_TEXT,
+                  .value = "MODEL",
+                  .help =
+                      "--net: begin with the weights of this saved network, "
+                      "which must be of the same net, inputs and labels",
+                  .shown = "weights drawn by --seed"},
     [OPT_MODEL] = {.name = "model",
                    .kind = VALUE_CHOICE,
                    .value = "KIND",

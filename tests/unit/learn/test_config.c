@@ -22,7 +22,8 @@ enum says {
     UNSAID,
     DECIDES, /* Another value is another configuration. */
     FREE,    /* Any value is the same one. */
-    ROWS_OF, /* Says what rows of a file are: their digest is in. */
+    ROWS_OF, /* Says what rows of a file are, or the weights to begin with:
+                their digest is in. */
     OUTSIDE, /* Names a file, a folder or other runs, which setup leaves
                 alone. */
 };
@@ -57,6 +58,7 @@ static const struct choice choices[RECIPE_OPTIONS] = {
     [OPT_OWNERS] = {ROWS_OF},
     [OPT_OWNER_WAIT] = {OUTSIDE},
     [OPT_NET] = {DECIDES, "dense3 relu dense2", "optim=gd"},
+    [OPT_INIT] = {ROWS_OF},
     [OPT_MODEL] = {DECIDES, "svm", ""},
     [OPT_LOSS] = {DECIDES, "hinge", "model=svm"},
     [OPT_TEST] = {OUTSIDE},
