@@ -365,15 +365,17 @@ static void ring(struct board *board, uint32_t berth, enum board_side side)
     (void)!write(board_bell(board, berth, side), &one, sizeof one);
 }
 
-/* Who has found it silent may be about to write: so read in any case. */
+/* Read first.  Who rings in between finds it rung still, does not write, and
+ * its note is seen; the other way round its write would be read here, and the
+ * bell be rung for ever with nothing to read: nobody would write again. */
 void board_bell_hush(struct board *board, uint32_t berth, enum board_side side)
 {
     uint64_t rings;
 
     if (board->bells == 0)
         return;
-    (void)atomic_exchange(&bell_at(board, berth, side)->rung, 0);
     (void)!read(board_bell(board, berth, side), &rings, sizeof rings);
+    (void)atomic_exchange(&bell_at(board, berth, side)->rung, 0);
 }
 
 bool board_note_leave(struct board *board, uint32_t berth, enum board_side to,

@@ -224,6 +224,7 @@ static void test_a_berth_is_reset(void **state)
 }
 
 #define HANDOVERS 2000u
+#define RINGS     40000u
 
 static void *hand_over(void *argument)
 {
@@ -383,6 +384,49 @@ static void test_no_ring_is_lost(void **state)
     board_free(board);
 }
 
+/* One bell for several: two workers leave a note each as soon as their last was
+ * taken, so that one rings while the other's ring is being hushed. */
+struct bell_ringer {
+    struct board *board;
+    uint32_t berth;
+};
+
+static void *ring_on(void *argument)
+{
+    const struct bell_ringer *ringer = argument;
+
+    for (uint32_t i = 0; i < RINGS; i++) {
+        while (!board_note_leave(ringer->board, ringer->berth,
+                                 BOARD_COORDINATOR, &i, sizeof i))
+            sched_yield();
+    }
+    return NULL;
+}
+
+static void test_no_ring_is_lost_among_several(void **state)
+{
+    struct board *board = board_of(2);
+    const struct bell_ringer ringers[2] = {{board, 0}, {board, 1}};
+    uint8_t note[BOARD_NOTE_BYTES];
+    uint32_t taken[2] = {0};
+    pthread_t thread[2];
+
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, ring_on,
+                                        (void *)(uintptr_t)&ringers[i]),
+                         0);
+    while (taken[0] < RINGS || taken[1] < RINGS) {
+        assert_true(rings(board, BOARD_COORDINATOR, 10000));
+        board_bell_hush(board, 0, BOARD_COORDINATOR);
+        for (uint32_t i = 0; i < 2; i++)
+            taken[i] += board_note_take(board, i, BOARD_COORDINATOR, note) > 0;
+    }
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(pthread_join(thread[i], NULL), 0);
+    board_free(board);
+}
+
 /* Killed after leaving a note and before ringing: the next one that looks
  * without having been called finds it, and bells ring as before. */
 static void test_a_note_without_a_ring(void **state)
@@ -423,6 +467,7 @@ int main(void)
         cmocka_unit_test(test_bells_say_look),
         cmocka_unit_test(test_a_reset_voids_notes),
         cmocka_unit_test(test_no_ring_is_lost),
+        cmocka_unit_test(test_no_ring_is_lost_among_several),
         cmocka_unit_test(test_a_note_without_a_ring),
     };
 
