@@ -598,6 +598,7 @@ static enum err open_board(struct train *train, struct why *why)
         return err;
     shape = posting_shape(options->local_workers + BERTHS_SPARE, dims,
                           optim_sum_dims(&optim));
+    shape.workers = options->local_workers;
     optim_close(&optim);
     err = board_new(&shape, &train->board);
     if (err == ERR_OK || options->bulk == TRAIN_BULK_AUTO)

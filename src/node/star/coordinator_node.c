@@ -28,6 +28,7 @@
 #include "os/file/folder.h"
 #include "os/log.h"
 #include "os/net/link.h"
+#include "os/run/listener.h"
 #include "os/run/loop.h"
 #include "os/run/threads.h"
 #include "os/run/wait.h"
@@ -56,7 +57,7 @@ struct node {
     struct codec_room room;
     struct posting posting;
     uint32_t *berth_index; /* Of the last session of each berth. */
-    struct watch *bell;    /* NULL: no notes. */
+    struct listener *bell; /* NULL: no notes. */
     struct tray tray;
     struct envelope envelope;
     size_t message_max;
@@ -400,7 +401,6 @@ static void take_notes(void *context)
     struct node *node = context;
     struct board *board = node->posting.board;
 
-    board_bell_hush(board, 0, BOARD_COORDINATOR);
     for (uint32_t i = 0; i < board_shape(board)->berths; i++)
         take_note(node, i);
     notes_taken(node);
@@ -950,8 +950,7 @@ static void on_time(void *context)
     struct node *node = context;
     const struct event event = {.kind = EVENT_TIME};
 
-    if (node->bell != NULL)
-        take_notes(node); /* BOARD-4: it may not have rung. */
+    listener_look(node->bell);
     feed(node, &event);
 }
 
@@ -994,15 +993,6 @@ static enum err berth_room(struct node *node)
         node->berth_index[i] = SESSION_NO_INDEX;
     node->tray.waits = berths >= threads_available();
     return ERR_OK;
-}
-
-static enum err open_bell(struct node *node)
-{
-    const struct board *board = node->posting.board;
-    const int fd = board != NULL ? board_bell(board, 0, BOARD_COORDINATOR) : -1;
-
-    return fd < 0 ? ERR_OK
-                  : watch_new(node->loop, fd, take_notes, node, &node->bell);
 }
 
 static enum err make_room(struct node *node)
@@ -1081,7 +1071,8 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK)
         err = open_judge(node);
     if (err == ERR_OK)
-        err = open_bell(node);
+        err = listener_new(node->loop, node->posting.board, 0,
+                           BOARD_COORDINATOR, take_notes, node, &node->bell);
     if (err == ERR_OK)
         err = link_hub_new(&with_loop, &node->hub);
     if (err == ERR_OK)
@@ -1099,7 +1090,7 @@ static void node_close(struct node *node)
     }
     task_free(node->checkpoint);
     task_free(node->hash);
-    watch_free(node->bell);
+    listener_free(node->bell);
     judge_free(node->judge);
     link_hub_free(node->hub);
     trace_writer_close(&node->traces);

@@ -23,6 +23,7 @@
 #include "os/log.h"
 #include "os/net/link.h"
 #include "os/random.h"
+#include "os/run/listener.h"
 #include "os/run/loop.h"
 #include "os/run/process.h"
 #include "os/run/threads.h"
@@ -31,7 +32,7 @@
 #define ACTIONS_FIRST 32u
 #define RETRY_US      (10 * MS_US)
 #define RETRY_MAX_US  (500 * MS_US)
-#define QUICK_US      150 /* Not worth a thread's waking. */
+#define QUICK_US      400 /* Not worth a thread's waking. */
 #define FINISH_US     SECOND_US
 #define INBOX         UINT64_MAX /* `kept` of a round that lies there. */
 #define SHORT_BYTES   (8u << 20) /* Sums that one may have twice. */
@@ -88,10 +89,10 @@ struct node {
     struct self self;
     uint32_t sent_step;
 
-    bool up;            /* The link is. */
-    bool posts;         /* The coordinator at its other end uses our board. */
-    struct watch *bell; /* NULL: no notes. */
-    bool let_in;        /* ... and has brought a WELCOME. */
+    bool up;    /* The link is. */
+    bool posts; /* The coordinator at its other end uses our board. */
+    struct listener *bell; /* NULL: no notes. */
+    bool let_in;           /* ... and has brought a WELCOME. */
     bool known;    /* There is a coordinator, or it was said that none is. */
     uint32_t way;  /* Index of the address in use. */
     bool open;     /* The job is known, and what is needed for it is made. */
@@ -229,12 +230,7 @@ static void take_note(struct node *node)
 
 static void on_bell(void *context)
 {
-    struct node *node = context;
-
-    if (node->bell == NULL)
-        return;
-    board_bell_hush(node->options->board, node->options->berth, BOARD_WORKER);
-    take_note(node);
+    take_note(context);
 }
 
 static void on_message(void *context, struct link *link, enum plane plane,
@@ -489,6 +485,7 @@ static void compute_done(void *context)
     struct node *node = context;
     const struct event event = computed(node);
 
+    listener_expect(node->bell, true);
     evaluator_end(node->evaluator);
     if (node->compute_err == ERR_CLOSED)
         finish(node, ERR_CANCELLED, "the function said stop");
@@ -504,6 +501,7 @@ static void start_compute(struct node *node)
                 node->kept_us < QUICK_US;
     if (!node->due)
         task_start(node->task);
+    listener_expect(node->bell, node->due);
 }
 
 static void resume_compute(struct node *node)
@@ -904,11 +902,12 @@ static void look_at_self(struct node *node)
 
 static void on_time(void *context)
 {
+    struct node *node = context;
     const struct event event = {.kind = EVENT_TIME};
 
-    on_bell(context); /* BOARD-4: it may not have rung. */
-    look_at_self(context);
-    feed(context, &event);
+    listener_look(node->bell);
+    look_at_self(node);
+    feed(node, &event);
 }
 
 static void on_alert(void *context)
@@ -959,17 +958,6 @@ static enum err open_core(struct node *node, struct why *why)
     return err;
 }
 
-static enum err open_bell(struct node *node)
-{
-    const struct board *board = node->options->board;
-    const int fd = board != NULL
-                       ? board_bell(board, node->options->berth, BOARD_WORKER)
-                       : -1;
-
-    return fd < 0 ? ERR_OK
-                  : watch_new(node->loop, fd, on_bell, node, &node->bell);
-}
-
 static enum err open_loop(struct node *node)
 {
     struct link_options links = {
@@ -1001,7 +989,9 @@ static enum err open_loop(struct node *node)
         err = peer_server_new(node->loop, &node->own,
                               node->options->supply.spoils, &node->server);
     if (err == ERR_OK)
-        err = open_bell(node);
+        err =
+            listener_new(node->loop, node->options->board, node->options->berth,
+                         BOARD_WORKER, on_bell, node, &node->bell);
     if (err == ERR_OK)
         err = link_hub_new(&links, &node->hub);
     return err;
@@ -1015,7 +1005,7 @@ static void node_close(struct node *node)
     peer_server_free(node->server);
     evaluator_close(node->evaluator);
     threads_free(node->pool);
-    watch_free(node->bell);
+    listener_free(node->bell);
     link_hub_free(node->hub);
     alerts_free(node->alerts);
     preempt_free(node->preempt);

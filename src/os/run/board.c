@@ -2,7 +2,7 @@
 /*
  * board.c - shared memory between a coordinator and the workers forked beside
  * it, published by sequence numbers (a seqlock whose reader never waits).
- * BOARD-1 to BOARD-4 of the header are kept here.
+ * BOARD-1 to BOARD-5 of the header are kept here.
  */
 #include "os/run/board.h"
 
@@ -39,9 +39,10 @@ struct note {
     _Alignas(MEM_LINE) _Atomic uint64_t taken; /* The reader's. */
 };
 
-/* Rung and not heard yet: no need to ring again. */
 struct bell_head {
+    /* Rung and not heard yet: no need to ring again. */
     _Alignas(MEM_LINE) _Atomic uint32_t rung;
+    _Atomic uint32_t awake; /* The listener looks by itself. */
 };
 
 struct berth_head {
@@ -358,8 +359,9 @@ int board_bell(const struct board *board, uint32_t berth, enum board_side side)
 static void ring(struct board *board, uint32_t berth, enum board_side side)
 {
     const uint64_t one = 1;
+    struct bell_head *head = bell_at(board, berth, side);
 
-    if (atomic_exchange(&bell_at(board, berth, side)->rung, 1) != 0)
+    if (atomic_exchange(&head->rung, 1) != 0 || atomic_load(&head->awake) != 0)
         return;
     /* It cannot be full, and if it were it would be readable. */
     (void)!write(board_bell(board, berth, side), &one, sizeof one);
@@ -376,6 +378,30 @@ void board_bell_hush(struct board *board, uint32_t berth, enum board_side side)
         return;
     (void)!read(board_bell(board, berth, side), &rings, sizeof rings);
     (void)atomic_exchange(&bell_at(board, berth, side)->rung, 0);
+}
+
+void board_bell_wake(struct board *board, uint32_t berth, enum board_side side)
+{
+    struct bell_head *head = bell_at(board, berth, side);
+
+    if (atomic_load_explicit(&head->awake, memory_order_relaxed) == 0)
+        atomic_store(&head->awake, 1);
+}
+
+bool board_bell_heard(struct board *board, uint32_t berth, enum board_side side)
+{
+    struct bell_head *head = bell_at(board, berth, side);
+
+    return atomic_load_explicit(&head->rung, memory_order_relaxed) != 0 &&
+           atomic_exchange(&head->rung, 0) != 0;
+}
+
+bool board_bell_sleep(struct board *board, uint32_t berth, enum board_side side)
+{
+    struct bell_head *head = bell_at(board, berth, side);
+
+    atomic_store(&head->awake, 0);
+    return atomic_load(&head->rung) == 0;
 }
 
 bool board_note_leave(struct board *board, uint32_t berth, enum board_side to,

@@ -32,6 +32,8 @@
  *            before something was sent the reader can know by then.  A bell
  *            only says: look at the notes.  Whoever is killed between leaving
  *            one and ringing has told nobody: so look at times without, too.
+ *   BOARD-5  Who rings writes `rung`, then reads `awake`; who lies down writes
+ *            `awake`, then reads `rung`: one of the two sees the other.
  */
 #ifndef OS_BOARD_H
 #define OS_BOARD_H
@@ -53,6 +55,7 @@ struct board;
 
 struct board_shape {
     uint32_t berths;
+    uint32_t workers; /* That begin; other berths are for those who come. */
     size_t round_bytes;
     size_t answer_bytes;
 };
@@ -119,5 +122,14 @@ size_t board_note_take(struct board *board, uint32_t berth,
 int board_bell(const struct board *board, uint32_t berth, enum board_side side);
 /* It was heard; before looking at the notes. */
 void board_bell_hush(struct board *board, uint32_t berth, enum board_side side);
+
+/* Who listens may stay awake and ask by itself whether it has been rung (true:
+ * hushed, too); whoever rings need not write to the descriptor meanwhile. */
+void board_bell_wake(struct board *board, uint32_t berth, enum board_side side);
+bool board_bell_heard(struct board *board, uint32_t berth,
+                      enum board_side side);
+/* No more: false if it has been rung and not heard yet. */
+bool board_bell_sleep(struct board *board, uint32_t berth,
+                      enum board_side side);
 
 #endif /* OS_BOARD_H */

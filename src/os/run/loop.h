@@ -22,7 +22,6 @@ struct timer;
 struct task;
 struct outlet;
 struct alerts;
-struct watch;
 
 typedef void (*loop_callback)(void *context);
 
@@ -44,12 +43,6 @@ MUST_CHECK enum err alerts_new(struct loop *loop, bool interrupt,
                                loop_callback alert, void *context,
                                struct alerts **alerts);
 void alerts_free(struct alerts *alerts);
-
-/* `readable` whenever there is something to read from `fd`, which stays the
- * caller's and does not block. */
-MUST_CHECK enum err watch_new(struct loop *loop, int fd, loop_callback readable,
-                              void *context, struct watch **watch);
-void watch_free(struct watch *watch);
 
 /* A thread that does one piece of work at a time. */
 MUST_CHECK enum err task_new(struct loop *loop, loop_callback work,
