@@ -9,6 +9,7 @@
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef void (*pool_item)(void *context, uint32_t thread, uint32_t item);
@@ -23,5 +24,25 @@ struct pool {
 
 /* The pool of one: runs items in order on the caller's thread. */
 struct pool *pool_serial(void);
+
+/* --- vectors, by slices --------------------------------------------------- */
+
+#define SLICE_GRAIN 1024u /* Slices begin at its multiples, ... */
+#define SLICES_MAX  64u   /* ... and are no more than these. */
+
+/* Coordinates [first, end), as number `slice`. */
+typedef void (*pool_slice)(void *context, uint32_t slice, uint32_t first,
+                           uint32_t end);
+
+/* Each coordinate of `count` in one slice, all of them at once.  A slice has
+ * `least` of them or more, which are worth a thread's waking; if all are fewer
+ * than two such, there is one, on the caller's thread.  Slice i goes to thread
+ * i where possible: it may be in its cache.  NULL: no pool.  Returns the number
+ * of slices. */
+uint32_t pool_slices(struct pool *pool, uint32_t count, uint32_t least,
+                     pool_slice work, void *context);
+
+/* memcpy, of whole vectors. */
+void pool_copy(struct pool *pool, void *to, const void *from, size_t size);
 
 #endif /* BASE_POOL_H */

@@ -2,9 +2,8 @@
  * threads.h - real threads behind base/pool.h.
  *
  * A pool is used by one thread at a time, its owner; the owner's own thread is
- * number 0 and works too.  Every other thread takes part in every run and says
- * so, which makes a run a full barrier: what items wrote is visible to the
- * owner afterwards, and nothing of a run is touched after it returned.
+ * number 0 and works too.  A run is a full barrier: what items wrote is visible
+ * to the owner afterwards, and nothing of a run is touched after it returned.
  */
 #ifndef OS_THREADS_H
 #define OS_THREADS_H
@@ -19,6 +18,9 @@
 /* 1 <= threads <= THREADS_MAX.  ERR_NOMEM also if the system has no thread to
  * give. */
 MUST_CHECK enum err threads_new(uint32_t threads, struct pool **pool);
+/* Of threads that stay awake for a moment after a run, as the next one may
+ * follow at once: where there are processors to spare. */
+MUST_CHECK enum err threads_new_brisk(uint32_t threads, struct pool **pool);
 void threads_free(struct pool *pool); /* Accepts NULL. */
 
 /* Processors this process may use, at least 1. */
