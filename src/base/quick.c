@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "base/check.h"
+
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "words are read as they lie: little-endian only"
 #endif
@@ -62,4 +64,50 @@ uint64_t quick_u64(const void *data, size_t size, uint64_t seed)
     for (unsigned k = 0; k < LANES; k++)
         name = finish(mix(name, lane[k]));
     return name;
+}
+
+#define NAME_LEAST  4096u /* Words of a slice. */
+#define BLOCK_BYTES ((size_t)SLICE_GRAIN * WORD)
+
+struct naming {
+    const uint8_t *data;
+    size_t size;
+    uint64_t seed;
+    uint64_t name[SLICES_MAX];
+};
+
+static void name_slice(void *context, uint32_t slice, uint32_t first,
+                       uint32_t end)
+{
+    struct naming *naming = context;
+    const size_t stop = (size_t)end * WORD;
+    const size_t to = stop < naming->size ? stop : naming->size;
+    uint64_t name = 0;
+
+    for (size_t at = (size_t)first * WORD; at < to; at += BLOCK_BYTES) {
+        const size_t left = to - at;
+
+        name += quick_u64(naming->data + at,
+                          left < BLOCK_BYTES ? left : BLOCK_BYTES,
+                          naming->seed + at * MULTIPLIER);
+    }
+    naming->name[slice] = name;
+}
+
+uint64_t quick_long(struct pool *pool, const void *data, size_t size,
+                    uint64_t seed)
+{
+    struct naming naming = {.data = data, .size = size, .seed = seed};
+    const size_t words = size / WORD + (size % WORD != 0);
+    uint64_t name = seed;
+    uint32_t slices;
+
+    if (size <= QUICK_WHOLE)
+        return quick_u64(data, size, seed);
+    CHECK(words <= UINT32_MAX);
+    slices =
+        pool_slices(pool, (uint32_t)words, NAME_LEAST, name_slice, &naming);
+    for (uint32_t i = 0; i < slices; i++)
+        name += naming.name[i];
+    return finish(name ^ size);
 }

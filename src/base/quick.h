@@ -11,7 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/pool.h"
+
+#define QUICK_WHOLE (UINT32_C(1) << 16)
+
 /* The same on every machine. */
 uint64_t quick_u64(const void *data, size_t size, uint64_t seed);
+/* Of what may be long: beyond QUICK_WHOLE bytes the names of its blocks, each
+ * with its place, added up; so that slices can be named at once. */
+uint64_t quick_long(struct pool *pool, const void *data, size_t size,
+                    uint64_t seed);
 
 #endif /* BASE_QUICK_H */

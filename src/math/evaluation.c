@@ -6,10 +6,13 @@
 
 #include "base/quick.h"
 
-uint64_t evaluation_name(const struct evaluation *what, uint32_t dims)
+uint64_t evaluation_name(const struct evaluation *what, uint32_t dims,
+                         struct pool *pool)
 {
     const uint64_t seed = (uint64_t)what->kind | (uint64_t)what->soft << 8;
-    const uint64_t w = quick_u64(what->w, dims * sizeof *what->w, seed);
+    const uint64_t w = quick_long(pool, what->w, dims * sizeof *what->w, seed);
 
-    return what->v == NULL ? w : quick_u64(what->v, dims * sizeof *what->v, w);
+    return what->v == NULL
+               ? w
+               : quick_long(pool, what->v, dims * sizeof *what->v, w);
 }

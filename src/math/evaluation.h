@@ -29,6 +29,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/pool.h"
+
 enum evaluation_kind {
     EVALUATE_GRADIENT,
     EVALUATE_HESSVEC,
@@ -71,7 +73,8 @@ static inline uint32_t evaluation_exponents(enum evaluation_kind kind,
 }
 
 /* A number for all that its sums depend on besides data and model.  Made for
- * every round, so it is quick_u64's, not a digest. */
-uint64_t evaluation_name(const struct evaluation *what, uint32_t dims);
+ * every round, so it is quick_long's, not a digest. */
+uint64_t evaluation_name(const struct evaluation *what, uint32_t dims,
+                         struct pool *pool);
 
 #endif /* MATH_EVALUATION_H */

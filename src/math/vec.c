@@ -4,6 +4,7 @@
  */
 #include "math/vec.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 
 #define BLOCK VEC_BLOCK
 #define LANES VEC_LANES
+
+static_assert(VEC_BLOCK == SLICE_GRAIN, "slices are whole blocks");
 
 /* The same tree as the kernels': l + (l+4), + (l+2), + (l+1). */
 static double fold(const double lane[LANES])
@@ -183,6 +186,33 @@ bool vec_finite(const double *a, size_t count)
 double vec_largest(const double *a, size_t count)
 {
     return ops()->top(a, count);
+}
+
+#define TOP_LEAST 16384u /* Of a slice. */
+
+struct topping {
+    const double *a;
+    double top[SLICES_MAX];
+};
+
+static void top_slice(void *context, uint32_t slice, uint32_t first,
+                      uint32_t end)
+{
+    struct topping *topping = context;
+
+    topping->top[slice] = vec_largest(topping->a + first, end - first);
+}
+
+double vec_largest_of(struct pool *pool, const double *a, uint32_t count)
+{
+    struct topping topping = {.a = a};
+    const uint32_t slices =
+        pool_slices(pool, count, TOP_LEAST, top_slice, &topping);
+    double most = 0;
+
+    for (uint32_t i = 0; i < slices; i++)
+        most = topping.top[i] > most ? topping.top[i] : most;
+    return most;
 }
 
 void vec_measure(const double *sum, double rows, double twice, const double *w,

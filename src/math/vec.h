@@ -10,12 +10,17 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include "base/pool.h"
 
 double vec_dot(const double *a, const double *b, size_t count);
 double vec_norm(const double *a, size_t count);
 bool vec_finite(const double *a, size_t count);
 /* The largest |a_i|; infinite if some is not finite. */
 double vec_largest(const double *a, size_t count);
+/* The same by slices. */
+double vec_largest_of(struct pool *pool, const double *a, uint32_t count);
 
 /* vec_dot of two vectors of which some coordinates after others are at hand:
  * the same bits, however they are cut.  Begin with zeros. */

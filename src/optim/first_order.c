@@ -10,7 +10,8 @@
 #include "math/vec.h"
 #include "optim/parts.h"
 
-#define BLOCK 1024u
+#define SLICE_LEAST 2048u
+#define BLOCK       SLICE_GRAIN /* As vec_sum has it. */
 
 /* Move some coordinates of b, all of one span, by one step: g is the gradient
  * sum at b, `slope` the gradient of the objective there, both of the
@@ -60,53 +61,99 @@ struct walk {
     bool finite;            /* What was updated is. */
 };
 
-static void measure_block(struct walk *walk, const struct optim_span *block,
-                          double *slope)
-{
-    const struct optim *opt = walk->opt;
-    const uint32_t from = block->from, count = block->to - from;
+/* What is added up of coordinates: squares. */
+struct squares {
+    struct vec_sum slopes;
+    struct vec_sum weights; /* Before the update. */
+};
 
-    vec_measure(walk->sum + from, walk->rows, 2 * block->l2, opt->b + from,
-                count, slope);
-    vec_sum_add(&walk->slopes, slope, slope, count);
-}
-
-static void update_block(struct walk *walk, const struct optim_span *block,
-                         const double *slope)
+static bool update_block(const struct walk *walk,
+                         const struct optim_span *block, const double *slope)
 {
     walk->update(walk->opt, walk->sum + block->from, slope, block);
-    walk->finite = walk->finite && vec_finite(walk->opt->b + block->from,
-                                              block->to - block->from);
+    return vec_finite(walk->opt->b + block->from, block->to - block->from);
 }
 
-/* Slopes are kept if nothing is updated; else `room` is enough for them. */
-static void walk_block(struct walk *walk, const struct optim_span *block,
-                       struct vec_sum *weights, double *room)
+/* Slopes are kept if nothing is updated; else `room` is enough for them.  False
+ * if what was updated is not finite. */
+static bool walk_block(const struct walk *walk, const struct optim_span *block,
+                       struct squares *squares, double *room)
 {
-    double *const b = walk->opt->b + block->from;
+    const uint32_t from = block->from, count = block->to - from;
+    double *const b = walk->opt->b + from;
     double *const slope =
-        walk->update != NULL ? room : walk->opt->gradient + block->from;
+        walk->update != NULL ? room : walk->opt->gradient + from;
 
-    measure_block(walk, block, slope);
-    vec_sum_add(weights, b, b, block->to - block->from);
-    if (walk->update != NULL)
-        update_block(walk, block, slope);
+    vec_measure(walk->sum + from, walk->rows, 2 * block->l2, b, count, slope);
+    vec_sum_add(&squares->slopes, slope, slope, count);
+    vec_sum_add(&squares->weights, b, b, count);
+    return walk->update == NULL || update_block(walk, block, slope);
+}
+
+/* Whole blocks of the first span, by slices. */
+struct head {
+    const struct walk *walk;
+    double l2;
+    bool finite[SLICES_MAX];
+};
+
+static void walk_slice(void *context, uint32_t slice, uint32_t first,
+                       uint32_t end)
+{
+    struct head *head = context;
+    double *const blocks = head->walk->opt->blocks;
+    double room[BLOCK];
+    bool finite = true;
+
+    for (uint32_t at = first; at < end; at += BLOCK) {
+        const struct optim_span block = {at, at + BLOCK, head->l2};
+        struct squares squares = {0};
+
+        finite &= walk_block(head->walk, &block, &squares, room);
+        blocks[at / BLOCK * 2] = vec_sum_end(&squares.slopes);
+        blocks[at / BLOCK * 2 + 1] = vec_sum_end(&squares.weights);
+    }
+    head->finite[slice] = finite;
+}
+
+/* Their sums, in order: what vec_sum would have come to.  Returns where they
+ * end. */
+static uint32_t walk_head(struct walk *walk, const struct optim_span *span,
+                          struct squares *squares)
+{
+    struct head head = {.walk = walk, .l2 = span->l2};
+    const uint32_t end = span->to / BLOCK * BLOCK;
+    const double *const blocks = walk->opt->blocks;
+    uint32_t slices;
+
+    if (walk->opt->pool == NULL || span->from > 0)
+        return span->from;
+    slices = pool_slices(walk->opt->pool, end, SLICE_LEAST, walk_slice, &head);
+    for (uint32_t i = 0; i < end / BLOCK; i++) {
+        squares->slopes.sum += blocks[i * 2];
+        squares->weights.sum += blocks[i * 2 + 1];
+    }
+    for (uint32_t i = 0; i < slices; i++)
+        walk->finite = walk->finite && head.finite[i];
+    return end;
 }
 
 /* Returns |b|^2 before the update. */
 static double walk_span(struct walk *walk, const struct optim_span *span)
 {
-    struct vec_sum weights = {0};
+    struct squares squares = {.slopes = walk->slopes};
     double room[BLOCK];
 
-    for (uint32_t at = span->from; at < span->to; at += BLOCK) {
+    for (uint32_t at = walk_head(walk, span, &squares); at < span->to;
+         at += BLOCK) {
         const uint32_t left = span->to - at;
         const struct optim_span block = {at, at + (left < BLOCK ? left : BLOCK),
                                          span->l2};
 
-        walk_block(walk, &block, &weights, room);
+        walk->finite = walk_block(walk, &block, &squares, room) && walk->finite;
     }
-    return vec_sum_end(&weights);
+    walk->slopes = squares.slopes;
+    return vec_sum_end(&squares.weights);
 }
 
 static void walk_all(struct walk *walk, double loss_sum)
@@ -121,12 +168,37 @@ static void walk_all(struct walk *walk, double loss_sum)
     opt->gradient_norm = sqrt(vec_sum_end(&walk->slopes));
 }
 
+/* A span's second walk, by slices. */
+struct second {
+    const struct walk *walk;
+    const struct optim_span *span;
+    bool finite[SLICES_MAX];
+};
+
+static void update_slice(void *context, uint32_t slice, uint32_t first,
+                         uint32_t end)
+{
+    struct second *second = context;
+    const uint32_t from = second->span->from;
+    const struct optim_span part = {from + first, from + end, second->span->l2};
+
+    second->finite[slice] = update_block(
+        second->walk, &part, second->walk->opt->gradient + part.from);
+}
+
 static void update_all(struct walk *walk)
 {
     struct optim_span span = {0};
 
-    while (optim_span_next(walk->opt, &span))
-        update_block(walk, &span, walk->opt->gradient + span.from);
+    while (optim_span_next(walk->opt, &span)) {
+        struct second second = {.walk = walk, .span = &span};
+        const uint32_t slices =
+            pool_slices(walk->opt->pool, span.to - span.from, SLICE_LEAST,
+                        update_slice, &second);
+
+        for (uint32_t i = 0; i < slices; i++)
+            walk->finite = walk->finite && second.finite[i];
+    }
 }
 
 static double shortening(const struct optim *opt)

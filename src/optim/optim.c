@@ -229,7 +229,8 @@ static enum err allocate(struct optim *opt)
 
     opt->kept = mem_new(opt->vectors * dims, sizeof *opt->kept);
     opt->work = mem_new(dims, sizeof *opt->work);
-    if (opt->kept == NULL || opt->work == NULL)
+    opt->blocks = mem_new(2 * (dims / SLICE_GRAIN + 1), sizeof *opt->blocks);
+    if (opt->kept == NULL || opt->work == NULL || opt->blocks == NULL)
         return ERR_NOMEM;
     opt->ops->place(opt);
     if (opt->ops->has_search) {
@@ -282,6 +283,7 @@ void optim_close(struct optim *opt)
 {
     mem_free(opt->kept);
     mem_free(opt->work);
+    mem_free(opt->blocks);
     mem_free(opt->point);
     *opt = (struct optim){0};
 }

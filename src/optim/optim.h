@@ -55,6 +55,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "base/pool.h"
 #include "base/sampler.h"
 #include "math/evaluation.h"
 #include "optim/search.h"
@@ -237,11 +238,14 @@ struct optim {
     double *metric;    /* Into kept; NULL: 1. */
     double *pair_s, *pair_y;           /* Into kept: memory vectors each. */
     double pair_rho[OPTIM_MEMORY_MAX]; /* 1 / s'y, from the pairs. */
-    double *gradient; /* Of the objective: at the last fed point, or (lbfgs,
-                         newton: into kept) at the model. */
-    double *point;    /* Trial b + step * direction. */
-    double *work;     /* Scratch. */
-    double *factor;   /* Into kept; newton when dense: lower triangle. */
+    double *gradient;  /* Of the objective: at the last fed point, or (lbfgs,
+                          newton: into kept) at the model. */
+    double *point;     /* Trial b + step * direction. */
+    double *work;      /* Scratch. */
+    double *blocks;    /* The same, of sums of blocks. */
+    struct pool *pool; /* First order: long vectors are walked by slices; NULL:
+                          they are not.  Who made the optimiser sets it. */
+    double *factor;    /* Into kept; newton when dense: lower triangle. */
 };
 
 /* Accepts "gd", "agd", "momentum", "nesterov", "adam", "adamw", "lbfgs",

@@ -644,7 +644,7 @@ static enum err make_scale(struct world *world)
     static const struct scale_ops ops = {.exponents = exponents};
     const struct oracle *oracle = &world->oracle;
 
-    world->coordinator.scale = (struct sim_scale){{&ops}, oracle};
+    world->coordinator.scale = (struct sim_scale){{&ops, NULL}, oracle};
     return oracle->followed.on
                ? follow_init(&world->coordinator.follow, oracle->followed.dims,
                              oracle->chunks)

@@ -328,7 +328,7 @@ static enum err round_alone(struct oracle *oracle, struct optim *optim,
                             const struct ask *ask, struct tally *one,
                             struct tally *total, double *sum)
 {
-    const uint64_t key = evaluation_name(&ask->what, oracle->dims);
+    const uint64_t key = evaluation_name(&ask->what, oracle->dims, NULL);
     enum err err = oracle_scale(oracle, &ask->what, oracle->scale);
 
     if (err != ERR_OK && optim_reject(optim))

@@ -99,7 +99,10 @@ size_t codec_encode_exponents(const struct msg_round *round, uint8_t *out);
  * weights, direction, exponents.  `out` has codec_laid_bound bytes and begins
  * on a line. */
 size_t codec_laid_bound(uint32_t dims, uint32_t sum_dims);
-void codec_lay_vectors(const struct msg_round *round, uint8_t *out);
+void codec_lay_vectors(const struct msg_round *round, struct pool *pool,
+                       uint8_t *out);
+void codec_lay_exponents(const struct msg_round *round, struct pool *pool,
+                         uint8_t *out);
 /* Points `round` at them.  Exponents are copied into `room`, unless they are
  * there already: if it turns out that the bytes changed meanwhile,
  * codec_room_forget. */

@@ -395,16 +395,23 @@ size_t codec_laid_bound(uint32_t dims, uint32_t sum_dims)
            to_line(((size_t)sum_dims + 1) * sizeof(int16_t));
 }
 
-void codec_lay_vectors(const struct msg_round *round, uint8_t *out)
+void codec_lay_vectors(const struct msg_round *round, struct pool *pool,
+                       uint8_t *out)
 {
-    memcpy(out, round->weights, round->dims * sizeof *round->weights);
+    const size_t size = round->dims * sizeof *round->weights;
+
+    pool_copy(pool, out, round->weights, size);
     out += laid_vector(round->dims);
     if (round->kind == EVALUATE_HESSVEC)
-        memcpy(out, round->direction, round->dims * sizeof *round->direction);
-    out += laid_vector(round->dims);
-    memcpy(out, round->exponent,
-           evaluation_exponents(round->kind, round->dims) *
-               sizeof *round->exponent);
+        pool_copy(pool, out, round->direction, size);
+}
+
+void codec_lay_exponents(const struct msg_round *round, struct pool *pool,
+                         uint8_t *out)
+{
+    pool_copy(pool, out + 2 * laid_vector(round->dims), round->exponent,
+              evaluation_exponents(round->kind, round->dims) *
+                  sizeof *round->exponent);
 }
 
 enum err codec_find_vectors(const uint8_t *data, size_t size,

@@ -60,7 +60,7 @@ static enum err exponents(struct scale *self, const struct evaluation *what,
 }
 
 static const struct scale_ops scale_ops = {.exponents = exponents};
-static struct scale scale = {&scale_ops};
+static struct scale scale = {.ops = &scale_ops};
 
 /* Bits of the input's first byte that neither code nor kind take. */
 static void choose_data(uint32_t pick, struct coordinator_options *options)

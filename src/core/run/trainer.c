@@ -19,6 +19,8 @@ enum err trainer_init(struct trainer *trainer,
     err = optim_init(&t->optim, &options->optim, options->dims);
     if (err != ERR_OK)
         return err;
+    t->optim.pool = options->pool;
+    options->scale->pool = options->pool;
     t->sum_dims = optim_sum_dims(&t->optim);
     if (t->sum_dims < options->sums_min)
         t->sum_dims = options->sums_min;

@@ -33,6 +33,7 @@
 struct trainer_options {
     struct optim_options optim;
     struct scale *scale; /* Borrowed; this run's alone, begun by init. */
+    struct pool *pool;   /* Borrowed, for long vectors; NULL: none. */
     uint32_t dims;       /* Weights: so many vectors, of each of which ... */
     uint32_t vectors;    /* ... `length` are hashed, the rest is padding. */
     uint32_t length;

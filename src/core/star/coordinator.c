@@ -134,6 +134,7 @@ static enum err make_vectors(struct coordinator *c)
         err = tally_init(&c->arrived, job->sum_dims, job->chunks);
     if (err != ERR_OK)
         return err;
+    c->tally.pool = c->options.pool;
     c->halves.scores = mem_new(job->products ? block_pad(job->rows) : 0,
                                sizeof *c->halves.scores);
     c->gradient = mem_new((size_t)job->sum_dims + 1, sizeof *c->gradient);
@@ -193,6 +194,7 @@ static enum err make_trainer(struct coordinator *c)
     const struct trainer_options options = {
         .optim = o->optim,
         .scale = o->scale,
+        .pool = o->pool,
         .dims = o->job.dims,
         .vectors = o->vectors,
         .length = o->length,

@@ -65,6 +65,7 @@ struct coordinator_options {
     uint32_t leaves_max;  /* Workers behind relays; 0 = no relays. */
     struct optim_options optim;
     struct scale *scale;    /* Borrowed; this run's alone, begun by init. */
+    struct pool *pool;      /* Borrowed, for long vectors; NULL: none. */
     slopes_function slopes; /* Codes of data only. */
     void *slopes_context;
     const char *own_data; /* Workers bring the data along and nothing is

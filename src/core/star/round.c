@@ -145,11 +145,12 @@ static void new_key(struct coordinator *c)
     c->key.step = c->trainer.optim.step;
     c->key.round = product_round(c);
     c->key.scale =
-        quick_u64(c->trainer.exponent,
-                  evaluation_exponents(c->what.kind, c->options.job.dims) *
-                      sizeof *c->trainer.exponent,
-                  0);
-    c->key.weights = evaluation_name(&c->what, round_vector_dims(c));
+        quick_long(c->options.pool, c->trainer.exponent,
+                   evaluation_exponents(c->what.kind, c->options.job.dims) *
+                       sizeof *c->trainer.exponent,
+                   0);
+    c->key.weights =
+        evaluation_name(&c->what, round_vector_dims(c), c->options.pool);
     c->opened = c->key;
 }
 

@@ -339,7 +339,7 @@ static enum err make(struct follow *follow, uint32_t dims, uint32_t blocks,
                                          .bytes = bytes,
                                          .save = save,
                                          .load = load};
-    struct follow made = {.scale = {&ops},
+    struct follow made = {.scale = {.ops = &ops},
                           .dims = dims,
                           .chunks = chunks,
                           .bits = follow_bits(bits, chunks),

@@ -15,6 +15,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "base/pool.h"
 #include "math/evaluation.h"
 
 enum scale_verdict {
@@ -26,6 +27,7 @@ enum scale_verdict {
 
 struct scale {
     const struct scale_ops *ops;
+    struct pool *pool; /* Of who trains, for long vectors; NULL: none. */
 };
 
 /* A proved scale has `exponents` only. */

@@ -19,11 +19,13 @@
 #include "math/exact/tally_loops.h"
 #include "math/vec.h"
 
-#define EXPONENT_MAX GRID_EXPONENT_MAX
-#define LOSS_LIMIT   0x1p110
-#define TAKE_BLOCK   1024u
-#define MANY_BLOCK   256u /* Coordinates of several sums at a time. */
-#define DIGEST_NAME  "muster tally 1"
+#define EXPONENT_MAX  GRID_EXPONENT_MAX
+#define LOSS_LIMIT    0x1p110
+#define TAKE_BLOCK    1024u
+#define MANY_BLOCK    256u  /* Coordinates of several sums at a time. */
+#define JOIN_LEAST    1024u /* Of a slice: ... */
+#define CONVERT_LEAST 2048u
+#define DIGEST_NAME   "muster tally 1"
 
 static_assert(TALLY_LOSS_BITS == 110, "LOSS_LIMIT is 2^110");
 static_assert(DBL_MANT_DIG == 53, "grid arithmetic is IEEE binary64");
@@ -237,6 +239,48 @@ bool tally_take(struct tally *tally, const int64_t *sum)
     return good && tally_loss_in_bound(tally->loss);
 }
 
+/* Sums joined by slices.  `bad`: a bit for each that is not within its bound.
+ */
+struct joining {
+    const struct tally_ops *ops;
+    const int64_t *old; /* NULL: none. */
+    const int64_t *const *sums;
+    uint32_t count;
+    int64_t *out;
+    uint64_t bad[SLICES_MAX];
+};
+
+static void join_slice(void *context, uint32_t slice, uint32_t first,
+                       uint32_t end)
+{
+    struct joining *joining = context;
+    const int64_t *sums[TALLY_CLAIMS_MAX];
+
+    for (uint32_t i = 0; i < joining->count; i++)
+        sums[i] = joining->sums[i] + first;
+    joining->bad[slice] = tally_join_many(
+        joining->ops, joining->old == NULL ? NULL : joining->old + first, sums,
+        joining->count, joining->out + first, end - first);
+}
+
+static uint64_t join_all(const struct tally *into, const int64_t *const *sums,
+                         uint32_t count, int64_t *out)
+{
+    struct joining joining = {.ops = best(),
+                              .old = into->blank ? NULL : into->sum,
+                              .sums = sums,
+                              .count = count};
+    uint64_t bad = 0;
+    uint32_t slices;
+
+    joining.out = out;
+    slices =
+        pool_slices(into->pool, into->dims, JOIN_LEAST, join_slice, &joining);
+    for (uint32_t i = 0; i < slices; i++)
+        bad |= joining.bad[i];
+    return bad;
+}
+
 /* Where the two are added up is where `from` would have been copied to: if all
  * is well the two change places, else nothing has happened. */
 bool tally_absorb(struct tally *into, struct tally *from, const int64_t *sum)
@@ -245,8 +289,7 @@ bool tally_absorb(struct tally *into, struct tally *from, const int64_t *sum)
 
     CHECK(into->dims == from->dims);
     CHECK(chunkset_disjoint(&into->chunks, &from->chunks));
-    if (!tally_loss_in_bound(from->loss) ||
-        !best()->join(into->blank ? NULL : into->sum, sum, place, into->dims))
+    if (!tally_loss_in_bound(from->loss) || join_all(into, &sum, 1, place) != 0)
         return false;
     from->sum = into->sum;
     into->sum = place;
@@ -290,8 +333,7 @@ static bool join_good(const struct tally *into, int64_t *out,
         sums[good] = claims[i].sum;
         of[good++] = &claims[i];
     }
-    bad = tally_join_many(best(), into->blank ? NULL : into->sum, sums, good,
-                          out, into->dims);
+    bad = join_all(into, sums, good, out);
     for (uint32_t i = 0; i < good; i++)
         of[i]->good = (bad >> i & 1) == 0;
     return bad == 0;
@@ -423,23 +465,47 @@ bool tally_absorb_packed(struct tally *into, const struct tally *from,
     return true;
 }
 
-bool tally_gradient(const struct tally *tally, const int16_t *exponent,
-                    double *gradient)
+struct converting {
+    const struct tally *tally;
+    const int16_t *exponent;
+    double *gradient;
+    bool good[SLICES_MAX];
+};
+
+static void convert_slice(void *context, uint32_t slice, uint32_t first,
+                          uint32_t end)
 {
+    struct converting *converting = context;
     const struct tally_ops *const ops = best();
     bool good = true;
 
-    CHECK(!tally->blank);
-    for (uint32_t at = 0; at < tally->dims; at += TAKE_BLOCK) {
-        const uint32_t left = tally->dims - at;
+    for (uint32_t at = first; at < end; at += TAKE_BLOCK) {
+        const uint32_t left = end - at;
         const uint32_t count = left < TAKE_BLOCK ? left : TAKE_BLOCK;
+        double *const gradient = converting->gradient + at;
 
-        good &=
-            ops->gradient(tally->sum + at, exponent + at, count, gradient + at);
+        good &= ops->gradient(converting->tally->sum + at,
+                              converting->exponent + at, count, gradient);
         /* While it is in the first cache. */
-        good &= vec_finite(gradient + at, count);
+        good &= vec_finite(gradient, count);
     }
-    return good && tally_loss_in_bound(tally->loss);
+    converting->good[slice] = good;
+}
+
+bool tally_gradient(const struct tally *tally, const int16_t *exponent,
+                    double *gradient)
+{
+    struct converting converting = {.tally = tally, .exponent = exponent};
+    bool good = tally_loss_in_bound(tally->loss);
+    uint32_t slices;
+
+    CHECK(!tally->blank);
+    converting.gradient = gradient;
+    slices = pool_slices(tally->pool, tally->dims, CONVERT_LEAST, convert_slice,
+                         &converting);
+    for (uint32_t i = 0; i < slices; i++)
+        good &= converting.good[i];
+    return good;
 }
 
 double tally_loss_value(const struct tally *tally, const int16_t *exponent)

@@ -26,6 +26,7 @@
 #include "base/chunkset.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/pool.h"
 #include "math/exact/pack.h"
 
 #define TALLY_BITS 62 /* |any sum| < 2^62 by TALLY-4. */
@@ -42,6 +43,8 @@ struct tally {
     tally_loss loss;
     bool blank; /* Nothing is in, and `sum` is anything: it stands for zeros
                    that were not worth writing. */
+    struct pool *pool; /* Borrowed; for passes over the sums of another; NULL:
+                          none. */
 };
 
 MUST_CHECK enum err tally_init(struct tally *tally, uint32_t dims,

@@ -110,9 +110,9 @@ static double weight_norm(const double *w, uint32_t count)
 
 /* At least |w|, without its root mean square: for where nothing depends on it
  * but whether it is huge. */
-static double norm_above(const double *w, uint32_t count)
+static double norm_above(const double *w, uint32_t count, struct pool *pool)
 {
-    return vec_largest(w, count) * sqrt((double)count) * BOUNDS_SLACK;
+    return vec_largest_of(pool, w, count) * sqrt((double)count) * BOUNDS_SLACK;
 }
 
 /* sum_k xmax_k |w_k|, of the output where that is largest. */
@@ -185,10 +185,11 @@ static double column_bound(const struct bounds *bounds,
 /* At weights that need only be no overflow. */
 static struct factors plain_factors(const struct bounds *bounds,
                                     const struct problem *problem,
-                                    const struct evaluation *what)
+                                    const struct evaluation *what,
+                                    struct pool *pool)
 {
     const double norm =
-        norm_above(what->w, problem_dims(problem)) * BOUNDS_SLACK;
+        norm_above(what->w, problem_dims(problem), pool) * BOUNDS_SLACK;
 
     return (struct factors){.label = problem->model->bound_label,
                             .score = bounds->norm * norm};
@@ -197,11 +198,12 @@ static struct factors plain_factors(const struct bounds *bounds,
 /* Factors of U, V and M for what is asked. */
 static struct factors factors_of(const struct bounds *bounds,
                                  const struct problem *problem,
-                                 const struct evaluation *what)
+                                 const struct evaluation *what,
+                                 struct pool *pool)
 {
     const struct model_ops *const model = problem->model;
     const double c = model->curvature;
-    struct factors factors = plain_factors(bounds, problem, what);
+    struct factors factors = plain_factors(bounds, problem, what, pool);
     struct reach reach;
 
     switch (what->kind) {
@@ -436,10 +438,11 @@ static void remember(const struct evaluation *what,
 enum err bounds_exponents_again(const struct bounds *bounds,
                                 const struct problem *problem,
                                 const struct evaluation *what,
-                                struct bounds_memo *memo, int16_t *exponent)
+                                struct bounds_memo *memo, struct pool *pool,
+                                int16_t *exponent)
 {
     const struct problem at = problem_soft(problem, what->soft);
-    const struct factors factors = factors_of(bounds, &at, what);
+    const struct factors factors = factors_of(bounds, &at, what, pool);
     enum err err = ERR_OK;
 
     /* One of the two may be huge, if the other is not. */
@@ -465,5 +468,5 @@ enum err bounds_exponents(const struct bounds *bounds,
 {
     struct bounds_memo memo = {0};
 
-    return bounds_exponents_again(bounds, problem, what, &memo, exponent);
+    return bounds_exponents_again(bounds, problem, what, &memo, NULL, exponent);
 }

@@ -111,7 +111,8 @@ MUST_CHECK enum err bounds_exponents(const struct bounds *bounds,
                                      int16_t *exponent);
 
 /* The same for one round after the other: `exponent` and `memo`, zero at first,
- * are as the last call left them, and what cannot have changed is kept. */
+ * are as the last call left them, and what cannot have changed is kept.  `pool`
+ * may be NULL. */
 struct bounds_memo {
     bool known;
     double label, norm, zeta; /* What the exponents come from. */
@@ -121,6 +122,7 @@ MUST_CHECK enum err bounds_exponents_again(const struct bounds *bounds,
                                            const struct problem *problem,
                                            const struct evaluation *what,
                                            struct bounds_memo *memo,
+                                           struct pool *pool,
                                            int16_t *exponent);
 
 #endif /* MODEL_LINEAR_BOUNDS_H */

@@ -9,7 +9,7 @@ static enum err exponents(struct scale *self, const struct evaluation *what,
     struct proved *proved = (struct proved *)self;
 
     return bounds_exponents_again(proved->bounds, &proved->problem, what,
-                                  &proved->memo, exponent);
+                                  &proved->memo, self->pool, exponent);
 }
 
 void proved_init(struct proved *proved, const struct bounds *bounds,
@@ -17,6 +17,6 @@ void proved_init(struct proved *proved, const struct bounds *bounds,
 {
     static const struct scale_ops ops = {.exponents = exponents};
 
-    *proved =
-        (struct proved){.scale = {&ops}, .bounds = bounds, .problem = *problem};
+    *proved = (struct proved){
+        .scale = {.ops = &ops}, .bounds = bounds, .problem = *problem};
 }

@@ -91,6 +91,26 @@ static bool fill_posted(struct envelope *envelope, const struct msg *msg,
 
 /* --- the coordinator's side ---------------------------------------------- */
 
+/* Are the exponents of this round in that place, since the last one there?
+ * Else they are about to be. */
+static bool laid_already(struct posting *posting, const struct msg_round *round,
+                         const uint8_t *where)
+{
+    const struct laid now = {
+        .where = where,
+        .scale = round->key.scale,
+        .count = evaluation_exponents(round->kind, round->dims)};
+    struct laid *laid = posting->laid;
+
+    while (laid->where != where && laid->where != NULL)
+        laid++; /* There are no more places than these. */
+    if (laid->where == where && laid->scale == now.scale &&
+        laid->count == now.count)
+        return true;
+    *laid = now;
+    return false;
+}
+
 /* A key names weights and scale, so equal keys are equal vectors. */
 static bool post_round(struct posting *posting, const struct msg_round *round)
 {
@@ -103,7 +123,9 @@ static bool post_round(struct posting *posting, const struct msg_round *round)
                          evaluation_dims(round->kind, round->dims)) > room)
         return false;
     bytes = board_round_open(posting->board);
-    codec_lay_vectors(round, bytes);
+    codec_lay_vectors(round, posting->pool, bytes);
+    if (!laid_already(posting, round, bytes))
+        codec_lay_exponents(round, posting->pool, bytes);
     posting->sequence = board_round_publish(posting->board);
     posting->posted_key = round->key;
     return true;

@@ -41,12 +41,21 @@ MUST_CHECK bool envelope_leave(const struct envelope *envelope,
                                struct board *board, uint32_t berth,
                                enum board_side to);
 
+/* Exponents that lie where a round of the board does: they change rarely. */
+struct laid {
+    const uint8_t *where; /* NULL: none. */
+    uint64_t scale;       /* Their name, ... */
+    uint32_t count;       /* ... and how many they are. */
+};
+
 /* The coordinator's side: the last round.  Its vectors are written once for the
  * board and once for the links, however many it is sent to. */
 struct posting {
     struct board *board; /* NULL: none. */
+    struct pool *pool;   /* For long vectors; NULL: none. */
     struct round_key posted_key;
-    uint64_t sequence;         /* On the board; 0: none yet. */
+    uint64_t sequence; /* On the board; 0: none yet. */
+    struct laid laid[BOARD_ROUNDS];
     struct round_key sent_key; /* Of `vectors`. */
     struct blob *vectors;      /* NULL: none yet. */
     size_t vectors_size;

@@ -40,6 +40,8 @@
 #define JOURNALED_MAX     (4 * LEDGER_RECORDS)
 #define FINISH_US         (500 * MS_US)
 #define HASH_DIMS         16384u /* Fewer are hashed sooner than a thread wakes. */
+#define POOL_DIMS         4096u /* Fewer are added up by one thread sooner. */
+#define POOL_THREADS      8u
 #define ROLL_SCHEMA_BYTES (512u + ROLL_LABELS_MAX * 8u)
 
 struct node {
@@ -56,6 +58,7 @@ struct node {
     bool in_bundle;            /* More of it is to come before we answer. */
     struct codec_room room;
     struct posting posting;
+    struct pool *pool;     /* For long vectors; NULL: none. */
     uint32_t *berth_index; /* Of the last session of each berth. */
     struct listener *bell; /* NULL: no notes. */
     struct tray tray;
@@ -963,12 +966,32 @@ static void on_alert(void *context)
 
 /* Set-up. */
 
+/* While the coordinator adds and steps its local workers wait, awake or not, on
+ * processors of their own: those that are left are its. */
+static enum err open_pool(struct node *node)
+{
+    const struct board *board = node->options->board;
+    const uint32_t workers = board != NULL ? board_shape(board)->workers : 0;
+    const uint32_t most = threads_available();
+    const uint32_t left = most > workers ? most - workers : 0;
+
+    if (board == NULL || left < 2 || node->options->core.job.dims < POOL_DIMS)
+        return ERR_OK;
+    return threads_new_brisk(left < POOL_THREADS ? left : POOL_THREADS,
+                             &node->pool);
+}
+
 static enum err open_core(struct node *node, struct why *why)
 {
     const struct coordinator_node_options *options = node->options;
+    struct coordinator_options core = options->core;
     struct recovery recovery = {0};
     enum err err = folder_open(&node->folder, options->folder, why);
 
+    if (err == ERR_OK)
+        err = open_pool(node);
+    core.pool = node->pool;
+    node->posting.pool = node->pool;
     if (err == ERR_OK)
         err = folder_open(&node->checkpoint_folder, options->folder, why);
     if (err == ERR_OK)
@@ -976,7 +999,7 @@ static enum err open_core(struct node *node, struct why *why)
     if (err == ERR_OK && recovery.lost.text[0] != '\0')
         log_line("%s", recovery.lost.text);
     if (err == ERR_OK)
-        err = coordinator_init(&node->core, &options->core, &recovery, why);
+        err = coordinator_init(&node->core, &core, &recovery, why);
     recovery_close(&recovery);
     return err == ERR_OK ? err : why_in(why, err, "%s", options->folder);
 }
@@ -991,7 +1014,7 @@ static enum err berth_room(struct node *node)
         return ERR_NOMEM;
     for (uint32_t i = 0; i < berths; i++)
         node->berth_index[i] = SESSION_NO_INDEX;
-    node->tray.waits = berths >= threads_available();
+    node->tray.waits = node->pool != NULL || berths >= threads_available();
     return ERR_OK;
 }
 
@@ -1099,6 +1122,7 @@ static void node_close(struct node *node)
     farewell_close(&node->farewell);
     loop_free(node->loop);
     coordinator_close(&node->core);
+    threads_free(node->pool);
     actions_close(&node->actions);
     codec_room_close(&node->room);
     envelope_close(&node->envelope);

@@ -83,7 +83,7 @@ static enum err unit_exponents(struct scale *self,
 }
 
 static const struct scale_ops unit_ops = {.exponents = unit_exponents};
-static struct scale unit_scale = {&unit_ops};
+static struct scale unit_scale = {.ops = &unit_ops};
 
 struct coordinator_options stage_options(const char *preset, uint32_t slots,
                                          uint32_t stragglers, uint32_t steps)

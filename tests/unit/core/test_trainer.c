@@ -26,7 +26,7 @@ static enum err any_exponents(struct scale *self, const struct evaluation *what,
 }
 
 static const struct scale_ops any_ops = {.exponents = any_exponents};
-static struct scale any_scale = {&any_ops};
+static struct scale any_scale = {.ops = &any_ops};
 
 static struct trainer_options options_of(enum optim_kind kind)
 {

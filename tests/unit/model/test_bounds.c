@@ -369,9 +369,9 @@ static void assert_as_anew(const struct round *round,
     int16_t anew[DIMS_MAX + 1];
     const enum err err = exponents(round, model, w, anew);
 
-    assert_int_equal(
-        bounds_exponents_again(&round->bounds, &problem, &what, memo, kept),
-        err);
+    assert_int_equal(bounds_exponents_again(&round->bounds, &problem, &what,
+                                            memo, NULL, kept),
+                     err);
     if (err == ERR_OK)
         assert_memory_equal(kept, anew,
                             (round->data.stride + 1) * sizeof *anew);
