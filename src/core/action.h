@@ -36,7 +36,7 @@ enum event_kind {
     EVENT_RECALLED,     /* Worker: `near` is what can be fetched. */
     EVENT_FETCHED,      /* Worker: `chunk` is stored, or is not there (err). */
     EVENT_JUDGED,       /* Coordinator: its own tally of the piece (err). */
-    EVENT_RECEIPT,      /* Coordinator: the weights are hashed. */
+    EVENT_RECEIPT,      /* Coordinator: the weights of `step` are hashed. */
     EVENT_COMING,  /* Worker: a ROUND of `key` is arriving where the vectors
                       kept for its round lie. */
     EVENT_SERVING, /* Worker: peers reach it at `port`; 0: they do not. */
@@ -63,7 +63,7 @@ struct event {
     const int64_t *sum;  /* COMPUTED: the sums are here, not in the tally,
                             until they are sent or the next COMPUTE; NULL:
                             they are in the tally. */
-    uint32_t step;       /* CHECKPOINTED. */
+    uint32_t step;       /* CHECKPOINTED, RECEIPT. */
     uint64_t backlog;    /* MESSAGE, TIME: bytes of bulk on their way to the
                             other side; late then, not lost. */
     uint32_t chunk, end; /* FETCHED: [chunk, end), all of one fate. */
@@ -97,9 +97,9 @@ enum action_kind {
                        follows. */
     ACTION_JUDGE,   /* Coordinator: carry out the computation here; its vectors
                        and exponents are to be copied: the round may end. */
-    ACTION_RECEIPT, /* Coordinator: after the other actions, RECEIPT, with
-                       trainer_hash() if the driver has a thread for it.
-                       Until then the weights do not change. */
+    ACTION_RECEIPT, /* Coordinator: after the other actions, RECEIPT of `step`,
+                       with trainer_hash_late() if the driver has a thread for
+                       it.  Until then the weights it is of do not change. */
 };
 
 struct action {
@@ -115,7 +115,7 @@ struct action {
     const uint8_t *bytes; /* JOURNAL, CHECKPOINT: the machine's, copy them. */
     size_t size;
     bool sync;
-    uint32_t step;      /* CHECKPOINT. */
+    uint32_t step;      /* CHECKPOINT, RECEIPT. */
     enum err err;       /* FINISH. */
     const char *reason; /* FINISH: one sentence. */
     /* COMPUTE: what it points to is the driver's until COMPUTED.  JUDGE. */

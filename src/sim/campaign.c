@@ -494,6 +494,7 @@ static enum err draw_all(struct draw *draw, uint64_t seed,
     options->sink_context = campaign->trace_context;
     draw_trust(options);
     draw_relays(options, seed, campaign->fanout);
+    options->late_receipts = campaign->late_receipts;
     draw_homes(draw, seed);
     draw_refusals(options);
     draw_follow(draw, seed);

@@ -19,7 +19,8 @@ struct campaign_options {
     uint32_t stop_after;  /* Violations; 0 = go on to the last seed. */
     bool quiet_faults;    /* The same problems without faults. */
     uint32_t fanout;      /* Of all seeds that can have relays; 0 = as drawn. */
-    const bool *skip;     /* Faults to leave out of each seed; NULL = none. */
+    uint32_t late_receipts; /* Of all seeds; 0 = as drawn. */
+    const bool *skip;       /* Faults to leave out of each seed; NULL = none. */
     enum isa isa;
     sim_sink sink; /* One line per violation. */
     void *sink_context;

@@ -278,16 +278,18 @@ static void hash_later(struct world *world)
 {
     struct sim_coordinator *coordinator = &world->coordinator;
     const struct coordinator *machine = &coordinator->machine;
+    const uint32_t step = coordinator->receipt_step;
     const uint64_t draw =
-        rng_at(machine->options.job.id, machine->trainer.optim.step,
-               coordinator->process.life);
+        rng_at(machine->options.job.id, step, coordinator->process.life);
 
-    coordinator->hashed = trainer_hash(&machine->trainer);
+    coordinator->hashed[step % LEDGER_LATE] =
+        trainer_hash_late(&machine->trainer, step);
     world_push(world, (struct happening){.at = world->now +
                                                (time_us)(draw % 8) *
                                                    world->options->chunk_us,
                                          .kind = HAPPEN_HASHED,
                                          .node = NODE_COORDINATOR,
+                                         .number = step,
                                          .life = coordinator->process.life});
 }
 
@@ -346,6 +348,7 @@ static void obey(struct world *world, const struct action *action)
         break;
     case ACTION_RECEIPT:
         world->coordinator.receipt = true;
+        world->coordinator.receipt_step = action->step;
         break;
     case ACTION_CONNECT:
     case ACTION_OPEN:
@@ -389,7 +392,8 @@ static void tell(struct world *world, struct event event)
         return;
     coordinator->receipt = false;
     if (world->options->seed % 4 == 0)
-        tell(world, (struct event){.kind = EVENT_RECEIPT});
+        tell(world, (struct event){.kind = EVENT_RECEIPT,
+                                   .step = coordinator->receipt_step});
     else
         hash_later(world);
 }
@@ -423,16 +427,18 @@ static void step(struct world *world, struct event event)
 }
 
 /* INV-5: not one weight has changed since. */
-static void on_hashed(struct world *world)
+static void on_hashed(struct world *world, uint32_t of)
 {
     struct sim_coordinator *coordinator = &world->coordinator;
-    const struct digest now = trainer_hash(&coordinator->machine.trainer);
+    const struct digest *hashed = &coordinator->hashed[of % LEDGER_LATE];
+    const struct digest now =
+        trainer_hash_late(&coordinator->machine.trainer, of);
 
-    if (!digest_equal(&now, &coordinator->hashed))
+    if (!digest_equal(&now, hashed))
         checker_violate(&world->checker,
                         "INV-5: weights changed while they were hashed");
     step(world,
-         (struct event){.kind = EVENT_RECEIPT, .digest = &coordinator->hashed});
+         (struct event){.kind = EVENT_RECEIPT, .step = of, .digest = hashed});
 }
 
 /* --- lives --------------------------------------------------------------- */
@@ -621,7 +627,7 @@ void sim_coordinator_on(struct world *world, const struct happening *happening)
         step(world, (struct event){.kind = EVENT_JUDGED,
                                    .err = world->coordinator.judge_err});
     } else if (happening->kind == HAPPEN_HASHED) {
-        on_hashed(world);
+        on_hashed(world, happening->number);
     } else if (happening->kind == HAPPEN_DISK) {
         do_job(world);
     } else {
@@ -693,7 +699,8 @@ static void fill_options(struct world *world)
         .ledger.checkpoint_steps = from->checkpoint_steps,
         .ledger.checkpoint_us = 2 * SECOND_US,
         .ledger.sync = from->sync,
-        .ledger.late_receipts = from->seed % 2 == 0,
+        .ledger.late_receipts =
+            from->late_receipts > 0 ? from->late_receipts : from->seed % 2 == 0,
         .verify = from->verify,
         .audit = from->audit,
         .audit_seed = rng_at(from->seed, 2, 1),

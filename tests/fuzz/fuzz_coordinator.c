@@ -67,7 +67,7 @@ static void choose_data(uint32_t pick, struct coordinator_options *options)
 {
     static const struct digest digests[CHUNKS];
 
-    options->ledger.late_receipts = pick % 2 != 0;
+    options->ledger.late_receipts = pick % 2;
     options->job.keyed = pick / 2 != 0;
     options->chunk_digests = options->job.keyed ? digests : NULL;
     options->peers = pick / 2 == 1 || pick / 2 == 3;

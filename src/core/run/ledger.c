@@ -11,6 +11,7 @@ enum err ledger_init(struct ledger *ledger,
                      const struct ledger_options *options, size_t state_size)
 {
     CHECK(options->checkpoint_steps > 0);
+    CHECK(options->late_receipts <= LEDGER_LATE);
     *ledger = (struct ledger){.options = *options, .state_size = state_size};
     ledger->state = mem_new(state_size, 1);
     ledger->checkpoint = mem_new(checkpoint_bytes(state_size), 1);
@@ -89,16 +90,37 @@ static void write_journal(struct ledger *ledger, const uint8_t *bytes,
     ledger->waits++;
 }
 
-void ledger_append(struct ledger *ledger, const struct record *record,
+static void append(struct ledger *ledger, const struct record *record,
                    bool sync, struct actions *actions)
 {
     uint8_t *bytes;
 
-    CHECK(!ledger->receipt_due); /* INV-5 */
     CHECK(ledger->records_used < LEDGER_RECORDS);
     bytes = ledger->records[ledger->records_used++];
     record_encode(record, &ledger->chain, bytes);
     write_journal(ledger, bytes, RECORD_BYTES, sync, actions);
+}
+
+/* The place of the first receipt that is due; LEDGER_LATE: none is. */
+static uint32_t first_due(const struct ledger *ledger)
+{
+    uint32_t first = LEDGER_LATE;
+
+    for (uint32_t i = 0; i < LEDGER_LATE; i++) {
+        const struct late_receipt *late = &ledger->late[i];
+
+        if (late->due && (first == LEDGER_LATE ||
+                          late->record.step < ledger->late[first].record.step))
+            first = i;
+    }
+    return first;
+}
+
+void ledger_append(struct ledger *ledger, const struct record *record,
+                   bool sync, struct actions *actions)
+{
+    CHECK(first_due(ledger) == LEDGER_LATE); /* INV-5 */
+    append(ledger, record, sync, actions);
 }
 
 /* An empty write does that. */
@@ -142,42 +164,77 @@ bool ledger_contradicts(const struct ledger *ledger,
 
 /* --- receipts that wait --------------------------------------------------- */
 
+static uint32_t late_at(const struct ledger *ledger, uint32_t step)
+{
+    return step % ledger->options.late_receipts;
+}
+
 /* A step that was promised before is compared with its promise first. */
 bool ledger_may_put_off(const struct ledger *ledger, uint32_t step)
 {
-    return ledger->options.late_receipts && !ledger->broken &&
+    return ledger->options.late_receipts > 0 && !ledger->broken &&
            !ledger_replays(ledger, step);
+}
+
+bool ledger_full(const struct ledger *ledger, uint32_t step)
+{
+    const struct late_receipt *late;
+
+    if (ledger->options.late_receipts == 0)
+        return false;
+    late = &ledger->late[late_at(ledger, step)];
+    return late->due || late->hashing;
 }
 
 void ledger_put_off(struct ledger *ledger, const struct record *receipt)
 {
-    CHECK(!ledger->hashing && !ledger->receipt_due);
-    ledger->receipt = *receipt;
-    ledger->receipt_due = true;
+    CHECK(!ledger_full(ledger, receipt->step));
+    ledger->late[late_at(ledger, receipt->step)] =
+        (struct late_receipt){.due = true, .record = *receipt};
+}
+
+const struct late_receipt *ledger_due(const struct ledger *ledger)
+{
+    const uint32_t first = first_due(ledger);
+
+    return first == LEDGER_LATE ? NULL : &ledger->late[first];
 }
 
 void ledger_receipt(struct ledger *ledger, const struct digest *weights,
                     struct actions *actions)
 {
-    CHECK(ledger->receipt_due);
-    ledger->receipt_due = false;
+    const uint32_t first = first_due(ledger);
+    struct late_receipt *late;
+
+    CHECK(first < LEDGER_LATE);
+    late = &ledger->late[first];
+    late->due = false;
     if (ledger->broken)
         return;
-    ledger->receipt.weights = *weights;
-    ledger_append(ledger, &ledger->receipt, false, actions);
+    late->record.weights = *weights;
+    append(ledger, &late->record, false, actions);
 }
 
-void ledger_ask_hash(struct ledger *ledger, struct actions *actions)
+void ledger_ask_hash(struct ledger *ledger, uint32_t step,
+                     struct actions *actions)
 {
-    CHECK(ledger->receipt_due && !ledger->hashing);
-    (void)actions_add(actions, ACTION_RECEIPT);
-    ledger->hashing = true;
+    struct late_receipt *late = &ledger->late[late_at(ledger, step)];
+
+    CHECK(late->due && late->record.step == step && !late->hashing);
+    actions_add(actions, ACTION_RECEIPT)->step = step;
+    late->hashing = true;
 }
 
-void ledger_hashed(struct ledger *ledger)
+void ledger_hashed(struct ledger *ledger, uint32_t step,
+                   const struct digest *weights)
 {
-    CHECK(ledger->hashing);
-    ledger->hashing = false;
+    struct late_receipt *late = &ledger->late[late_at(ledger, step)];
+
+    CHECK(late->hashing);
+    late->hashing = false;
+    late->known = late->due && weights != NULL;
+    if (late->known)
+        late->record.weights = *weights;
 }
 
 /* --- checkpoints ---------------------------------------------------------- */
@@ -229,5 +286,11 @@ void ledger_check(const struct ledger *ledger, uint32_t step)
 {
     CHECK(ledger->checkpoint_step <= step);
     CHECK(ledger->saved_step <= ledger->checkpoint_step);
-    CHECK(!ledger->receipt_due || ledger->receipt.step == step); /* INV-5 */
+    for (uint32_t i = 0; i < LEDGER_LATE; i++) {
+        const struct late_receipt *late = &ledger->late[i];
+
+        CHECK(!late->due || /* INV-5 */
+              (late->record.step <= step &&
+               step - late->record.step < ledger->options.late_receipts));
+    }
 }

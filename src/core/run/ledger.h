@@ -6,9 +6,10 @@
  * the actions (JOURNAL, CHECKPOINT, RECEIPT), what came of it is told by
  * events.  Here live
  *
- *   INV-5    a receipt may be written after the next round is under way, but
- *            before anything else is, with the hash of the weights it is of;
- *            and a step that is computed again gives what its receipt says
+ *   INV-5    a receipt may be written when later rounds are under way, but
+ *            after those of earlier steps and before anything else is, with
+ *            the hash of the weights it is of; and a step that is computed
+ *            again gives what its receipt says
  *   STORE-2  the journal is durable before the checkpoint that follows it
  *
  * Only core/run/ledger.c assigns the fields; others may read them.
@@ -27,14 +28,27 @@
 #include "core/run/journal.h"
 #include "core/run/store.h"
 
-#define LEDGER_RECORDS 4u /* That one event can bring about. */
+#define LEDGER_LATE 4u /* Receipts that may wait. */
+#define LEDGER_RECORDS                                                         \
+    (4u + LEDGER_LATE) /* That one event can bring about.                      \
+                        */
 
 struct ledger_options {
     uint32_t checkpoint_steps; /* At most so many steps ... */
     time_us checkpoint_us;     /* ... or so much time between checkpoints. */
     bool sync;                 /* Every step durable before the next. */
-    bool late_receipts;        /* Hash the weights when the next round is under
+    uint32_t late_receipts;    /* Of so many steps, LEDGER_LATE at most, weights
+                                  may be hashed while later rounds are under
                                   way, where nothing asks for it before. */
+};
+
+/* Of a step, at step % late_receipts. */
+struct late_receipt {
+    bool due;             /* It is not written yet, ... */
+    bool known;           /* ... but has its hash. */
+    bool hashing;         /* RECEIPT is to come; the driver may be reading the
+                             weights until then. */
+    struct record record; /* But for the hash, if that is not known. */
 };
 
 struct ledger {
@@ -46,10 +60,7 @@ struct ledger {
     uint8_t records[LEDGER_RECORDS][RECORD_BYTES];
     uint32_t records_used; /* Of the event at hand. */
 
-    bool receipt_due;      /* The last step's is not written yet, ... */
-    struct record receipt; /* ... it lacks the hash. */
-    bool hashing;          /* RECEIPT is to come; the driver may be reading the
-                              weights until then. */
+    struct late_receipt late[LEDGER_LATE];
 
     uint8_t *checkpoint; /* Encoded bytes. */
     uint8_t *state;      /* Of optimiser and scale, before encoding. */
@@ -100,15 +111,21 @@ bool ledger_contradicts(const struct ledger *ledger,
 
 /* May the receipt of this step wait for the next round? */
 bool ledger_may_put_off(const struct ledger *ledger, uint32_t step);
+/* Is there no place for its receipt, nor for its weights, before RECEIPT? */
+bool ledger_full(const struct ledger *ledger, uint32_t step);
 void ledger_put_off(struct ledger *ledger, const struct record *receipt);
-/* The receipt that is due, with the hash it lacks. */
+/* The first of those that are due; NULL: none is. */
+const struct late_receipt *ledger_due(const struct ledger *ledger);
+/* Write that one, with its hash. */
 void ledger_receipt(struct ledger *ledger, const struct digest *weights,
                     struct actions *actions);
-/* Ask the driver for that hash, and for how long that takes keep the weights as
- * they are. */
-void ledger_ask_hash(struct ledger *ledger, struct actions *actions);
-/* RECEIPT: nobody reads the weights any more. */
-void ledger_hashed(struct ledger *ledger);
+/* Ask the driver for the hash of a step's weights, and for how long that takes
+ * keep them as they are. */
+void ledger_ask_hash(struct ledger *ledger, uint32_t step,
+                     struct actions *actions);
+/* RECEIPT: nobody reads those weights any more (NULL: nobody has). */
+void ledger_hashed(struct ledger *ledger, uint32_t step,
+                   const struct digest *weights);
 
 bool ledger_checkpoint_due(const struct ledger *ledger, uint32_t step,
                            time_us now);

@@ -27,6 +27,12 @@ enum err trainer_init(struct trainer *trainer,
     t->exponent = mem_new((size_t)t->sum_dims + 1, sizeof *t->exponent);
     if (t->exponent == NULL)
         return ERR_NOMEM;
+    if (options->kept && options->ledger.late_receipts > 1) {
+        t->late = mem_new((size_t)options->ledger.late_receipts * options->dims,
+                          sizeof *t->late);
+        if (t->late == NULL)
+            return ERR_NOMEM;
+    }
     scale_begin(options->scale);
     return options->kept ? ledger_init(&t->ledger, &options->ledger,
                                        trainer_state_bytes(t))
@@ -38,6 +44,7 @@ void trainer_close(struct trainer *trainer)
     optim_close(&trainer->optim);
     ledger_close(&trainer->ledger);
     mem_free(trainer->exponent);
+    mem_free(trainer->late);
     *trainer = (struct trainer){0};
 }
 
@@ -120,7 +127,7 @@ bool trainer_at_boundary(const struct trainer *trainer)
 
 bool trainer_busy(const struct trainer *trainer)
 {
-    return trainer->ledger.hashing;
+    return ledger_full(&trainer->ledger, trainer->optim.step + 1);
 }
 
 enum trainer_next trainer_ask(struct trainer *trainer)
@@ -213,12 +220,30 @@ const double *trainer_weights(const struct trainer *trainer)
     return optim_weights(&trainer->optim);
 }
 
+static struct digest hash_of(const struct trainer *t, const double *weights)
+{
+    const struct trainer_options *o = &t->options;
+
+    return hash_vectors(weights, o->vectors, o->dims / o->vectors, o->length);
+}
+
 struct digest trainer_hash(const struct trainer *trainer)
 {
-    const struct trainer_options *o = &trainer->options;
+    return hash_of(trainer, trainer_weights(trainer));
+}
 
-    return hash_vectors(trainer_weights(trainer), o->vectors,
-                        o->dims / o->vectors, o->length);
+static double *late_weights(const struct trainer *t, uint32_t step)
+{
+    const size_t at = step % t->options.ledger.late_receipts;
+
+    return t->late + at * t->options.dims;
+}
+
+struct digest trainer_hash_late(const struct trainer *trainer, uint32_t step)
+{
+    return trainer->late == NULL
+               ? trainer_hash(trainer)
+               : hash_of(trainer, late_weights(trainer, step));
 }
 
 /* Once for each step: a receipt and a checkpoint both want it. */
@@ -242,21 +267,31 @@ void trainer_turn(struct trainer *trainer)
     ledger_turn(&trainer->ledger);
 }
 
-void trainer_write_receipt(struct trainer *trainer, struct actions *actions)
+static struct digest hash_due(struct trainer *t, const struct late_receipt *due)
 {
-    struct digest weights;
+    if (due->known)
+        return due->record.weights;
+    /* INV-5: weights are still those of the step, whoever else reads them. */
+    return due->record.step == t->optim.step
+               ? hash_of_step(t)
+               : trainer_hash_late(t, due->record.step);
+}
 
-    if (!trainer->ledger.receipt_due)
-        return;
-    /* INV-5: they are still those of the step, whoever else reads them. */
-    weights = hash_of_step(trainer);
-    ledger_receipt(&trainer->ledger, &weights, actions);
+void trainer_write_receipts(struct trainer *trainer, struct actions *actions)
+{
+    const struct late_receipt *due;
+
+    while ((due = ledger_due(&trainer->ledger)) != NULL) {
+        const struct digest weights = hash_due(trainer, due);
+
+        ledger_receipt(&trainer->ledger, &weights, actions);
+    }
 }
 
 void trainer_journal(struct trainer *trainer, const struct record *record,
                      bool sync, struct actions *actions)
 {
-    trainer_write_receipt(trainer, actions);
+    trainer_write_receipts(trainer, actions);
     ledger_append(&trainer->ledger, record, sync, actions);
 }
 
@@ -268,6 +303,11 @@ enum receipt_fate trainer_commit(struct trainer *trainer,
 
     if (!sync && late && ledger_may_put_off(ledger, receipt->step)) {
         ledger_put_off(ledger, receipt);
+        if (trainer->late != NULL)
+            pool_copy(trainer->options.pool,
+                      late_weights(trainer, receipt->step),
+                      trainer_weights(trainer),
+                      trainer->options.dims * sizeof *trainer->late);
         return RECEIPT_PUT_OFF;
     }
     receipt->weights = hash_of_step(trainer);
@@ -282,18 +322,24 @@ void trainer_settle(struct trainer *trainer, bool under_way,
                     struct actions *actions)
 {
     if (under_way)
-        ledger_ask_hash(&trainer->ledger, actions);
+        ledger_ask_hash(&trainer->ledger, trainer->optim.step, actions);
     else
-        trainer_write_receipt(trainer, actions);
+        trainer_write_receipts(trainer, actions);
 }
 
-void trainer_hashed(struct trainer *trainer, const struct digest *digest,
-                    struct actions *actions)
+/* Those that have their hash, up to the first that has not.  Who has hashed
+ * nothing, and waits for nobody else, leaves it to us. */
+void trainer_hashed(struct trainer *trainer, uint32_t step,
+                    const struct digest *digest, struct actions *actions)
 {
-    ledger_hashed(&trainer->ledger);
-    if (trainer->ledger.receipt_due && digest != NULL)
-        ledger_receipt(&trainer->ledger, digest, actions);
-    trainer_write_receipt(trainer, actions);
+    const struct late_receipt *due;
+
+    ledger_hashed(&trainer->ledger, step, digest);
+    while ((due = ledger_due(&trainer->ledger)) != NULL && !due->hashing) {
+        const struct digest weights = hash_due(trainer, due);
+
+        ledger_receipt(&trainer->ledger, &weights, actions);
+    }
 }
 
 void trainer_sync(struct trainer *trainer, struct actions *actions)

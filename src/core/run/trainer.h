@@ -78,6 +78,8 @@ struct trainer {
     struct total so_far;  /* Of the step at hand: its rounds. */
     struct digest hashed; /* Of the weights after step ... */
     uint32_t hashed_step; /* ... this; 0: none yet. */
+    double *late; /* Weights of the last steps, for late receipts; NULL: only
+                     the last one's may wait, and its weights stay. */
     struct ledger ledger;
 };
 
@@ -111,12 +113,14 @@ struct total trainer_step_total(struct trainer *trainer);
 bool trainer_done(const struct trainer *trainer);
 /* Between two steps? */
 bool trainer_at_boundary(const struct trainer *trainer);
-/* The driver is hashing the weights: they must stay. */
+/* The driver is hashing weights that must stay: none can take their place. */
 bool trainer_busy(const struct trainer *trainer);
 
 /* The model so far, and its hash as people see it, not of padding. */
 const double *trainer_weights(const struct trainer *trainer);
 struct digest trainer_hash(const struct trainer *trainer);
+/* The same after `step`, whose hash was asked for (ACTION_RECEIPT). */
+struct digest trainer_hash_late(const struct trainer *trainer, uint32_t step);
 
 /* --- with a ledger -------------------------------------------------------- */
 
@@ -140,12 +144,12 @@ enum receipt_fate trainer_commit(struct trainer *trainer,
 /* Is the next round under way?  Then a thread may hash, else it is done now. */
 void trainer_settle(struct trainer *trainer, bool under_way,
                     struct actions *actions);
-/* RECEIPT: the driver has hashed the weights (NULL: has not). */
-void trainer_hashed(struct trainer *trainer, const struct digest *digest,
-                    struct actions *actions);
-/* The receipt that was put off, if there is one: now, hash and all, because
+/* RECEIPT: the driver has hashed the weights of `step` (NULL: has not). */
+void trainer_hashed(struct trainer *trainer, uint32_t step,
+                    const struct digest *digest, struct actions *actions);
+/* The receipts that were put off, if there are any: now, hash and all, because
  * something else is about to be journaled, or the run ends. */
-void trainer_write_receipt(struct trainer *trainer, struct actions *actions);
+void trainer_write_receipts(struct trainer *trainer, struct actions *actions);
 /* Any other record. */
 void trainer_journal(struct trainer *trainer, const struct record *record,
                      bool sync, struct actions *actions);

@@ -137,20 +137,20 @@ static void fail_diverged(struct coordinator *c, struct actions *actions)
  * no step makes it smaller. */
 static void end_without_update(struct coordinator *c, struct actions *actions)
 {
-    trainer_write_receipt(&c->trainer, actions);
+    trainer_write_receipts(&c->trainer, actions);
     if (c->trainer.ledger.broken)
         commit_advance(c, actions);
     else
         trainer_sync(&c->trainer, actions);
 }
 
-void commit_hashed(struct coordinator *c, const struct digest *digest,
-                   struct actions *actions)
+void commit_hashed(struct coordinator *c, uint32_t step,
+                   const struct digest *digest, struct actions *actions)
 {
     const bool waits = c->round_waits;
 
     c->round_waits = false;
-    trainer_hashed(&c->trainer, digest, actions);
+    trainer_hashed(&c->trainer, step, digest, actions);
     if (waits && c->phase == COORDINATOR_ROUND && round_enough(c))
         commit_round(c, actions);
 }

@@ -66,7 +66,7 @@ void coordinator_fail(struct coordinator *c, struct actions *actions,
     if (c->phase == COORDINATOR_FAILED)
         return;
     if (err != ERR_STALE) /* INV-6 */
-        trainer_write_receipt(&c->trainer, actions);
+        trainer_write_receipts(&c->trainer, actions);
     va_start(args, format);
     (void)vsnprintf(c->reason, sizeof c->reason, format, args);
     va_end(args);
@@ -575,7 +575,7 @@ static void dispatch(struct coordinator *c, const struct event *event,
         verify_judged(c, event->err, actions);
         break;
     case EVENT_RECEIPT:
-        commit_hashed(c, event->digest, actions);
+        commit_hashed(c, event->step, event->digest, actions);
         break;
     case EVENT_LINK_UP: /* HELLO says more. */
         break;

@@ -355,8 +355,8 @@ MUST_CHECK enum err decode_round(struct coordinator *c, struct total *out);
 
 /* commit.c */
 /* The driver has hashed the weights (NULL: has not) and reads them no more. */
-void commit_hashed(struct coordinator *c, const struct digest *digest,
-                   struct actions *actions);
+void commit_hashed(struct coordinator *c, uint32_t step,
+                   const struct digest *digest, struct actions *actions);
 /* The code says the round may end: end it, and the step if it was the last. */
 void commit_round(struct coordinator *c, struct actions *actions);
 void commit_journaled(struct coordinator *c, enum err err,

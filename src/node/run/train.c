@@ -35,7 +35,8 @@
 #include "os/run/process.h"
 #include "os/run/threads.h"
 
-#define LATE_DIMS        4096u /* A hash of more weights is worth an event. */
+#define LATE_DIMS        4096u /* A hash of more weights is worth an event, */
+#define LATE_COPIES_DIMS (1u << 22) /* and of no more they are copied. */
 #define BEAT_US          (50 * MS_US)
 #define DEAD_US          (2 * SECOND_US)
 #define PULSE_US         SECOND_US
@@ -515,6 +516,20 @@ time_us train_patience(uint32_t slots, uint32_t local)
                          : GATHER_US + slots * GATHER_EACH_US;
 }
 
+/* Where there are processors for threads that hash, receipts of several steps
+ * may wait for them. */
+static uint32_t late_receipts(const struct train_options *options,
+                              uint32_t dims)
+{
+    const uint64_t busy = (uint64_t)options->local_workers + 1;
+
+    if (dims < LATE_DIMS)
+        return 0;
+    return dims <= LATE_COPIES_DIMS && busy + LEDGER_LATE <= threads_available()
+               ? LEDGER_LATE
+               : 1;
+}
+
 static void describe_core(struct train *train, const struct digest *data)
 {
     const struct train_options *options = train->options;
@@ -553,7 +568,8 @@ static void describe_core(struct train *train, const struct digest *data)
         .audit_seed = random_u64(),
     };
     train->core.job.keyed = train->chunk_digests != NULL;
-    train->core.ledger.late_receipts = train->core.job.dims >= LATE_DIMS;
+    train->core.ledger.late_receipts =
+        late_receipts(options, train->core.job.dims);
     if (options->parts == NULL)
         return;
     train->core.job.owned = true;

@@ -42,7 +42,18 @@
 #define HASH_DIMS         16384u /* Fewer are hashed sooner than a thread wakes. */
 #define POOL_DIMS         4096u /* Fewer are added up by one thread sooner. */
 #define POOL_THREADS      8u
+#define HASHERS_BUSY      2u
+#define POOL_LONG         (1u << 19) /* Workers sleep while more are added up. */
 #define ROLL_SCHEMA_BYTES (512u + ROLL_LABELS_MAX * 8u)
+
+/* The hash of a step's weights, in a thread. */
+struct hashing {
+    struct node *node;
+    struct task *task; /* Its thread owns the next two while busy. */
+    uint32_t step;
+    struct digest digest;
+    bool waits; /* To be told after what is on the tray. */
+};
 
 struct node {
     const struct coordinator_node_options *options;
@@ -78,10 +89,10 @@ struct node {
     enum err checkpoint_err;
     time_us checkpoint_at; /* The loop's: when it was begun. */
 
-    bool receipt;               /* The core is to be told RECEIPT. */
-    struct task *hash;          /* NULL: too few weights for a thread. */
-    struct digest hashed;       /* Its thread's while busy. */
-    bool hash_waits;            /* To be told after what is on the tray. */
+    bool receipt;          /* The core is to be told RECEIPT ... */
+    uint32_t receipt_step; /* ... of this step. */
+    struct hashing hashing[LEDGER_LATE];
+    uint32_t hashers;           /* Of these; 0: too few weights for a thread. */
     struct judge_thread *judge; /* NULL: nothing is compared. */
     struct reject_log rejects;
 
@@ -93,6 +104,7 @@ struct node {
 
 static void feed(struct node *node, const struct event *event);
 static void tell(struct node *node, const struct event *event);
+static void step(struct node *node, const struct event *event);
 
 /* Sessions. */
 
@@ -333,23 +345,31 @@ static void no_message(struct node *node, struct session *session)
     session_break(node, session);
 }
 
+static void tell_hash(struct hashing *hashing)
+{
+    const struct event event = {.kind = EVENT_RECEIPT,
+                                .step = hashing->step,
+                                .digest = &hashing->digest};
+
+    hashing->waits = false;
+    tell(hashing->node, &event);
+}
+
 /* Tell the core what is on the tray; before anything else is. */
 static void empty_tray(struct node *node)
 {
     const struct event event = {.kind = EVENT_TALLIES,
                                 .arrivals = node->tray.arrivals,
                                 .arrival_count = node->tray.count};
-    const struct event hashed = {.kind = EVENT_RECEIPT,
-                                 .digest = &node->hashed};
 
     if (node->tray.count == 0)
         return;
     tell(node, &event);
     tray_clear(&node->tray, node->posting.board);
-    if (!node->hash_waits)
-        return;
-    node->hash_waits = false;
-    tell(node, &hashed);
+    for (uint32_t i = 0; i < node->hashers; i++) {
+        if (node->hashing[i].waits)
+            tell_hash(&node->hashing[i]);
+    }
 }
 
 /* A TALLY whose sums lie on the board; the core reads each of them once. */
@@ -743,23 +763,59 @@ static void do_checkpoint(struct node *node, const struct action *action)
     task_start(node->checkpoint);
 }
 
-/* The core changes no weight before it is told (INV-5). */
+/* The core changes none of these weights before it is told (INV-5). */
 static void hash_weights(void *context)
 {
-    struct node *node = context;
+    struct hashing *hashing = context;
 
-    node->hashed = trainer_hash(&node->core.trainer);
+    hashing->digest =
+        trainer_hash_late(&hashing->node->core.trainer, hashing->step);
 }
 
 static void weights_hashed(void *context)
 {
-    struct node *node = context;
-    const struct event event = {.kind = EVENT_RECEIPT, .digest = &node->hashed};
+    struct hashing *hashing = context;
 
     /* It comes in most rounds when some have answered, and can wait. */
-    node->hash_waits = node->tray.count > 0;
-    if (!node->hash_waits)
-        tell(node, &event);
+    hashing->waits = hashing->node->tray.count > 0;
+    if (!hashing->waits)
+        tell_hash(hashing);
+}
+
+static enum err open_hashers(struct node *node)
+{
+    const struct coordinator_options *core = &node->core.options;
+    const uint32_t late = core->ledger.late_receipts;
+    enum err err = ERR_OK;
+
+    if (core->job.dims < HASH_DIMS && late < 2)
+        return ERR_OK;
+    while (err == ERR_OK && node->hashers < late) {
+        struct hashing *hashing = &node->hashing[node->hashers];
+
+        hashing->node = node;
+        err = task_new(node->loop, hash_weights, weights_hashed, hashing,
+                       &hashing->task);
+        node->hashers += err == ERR_OK;
+    }
+    return err;
+}
+
+/* The receipt of the step that has just ended. */
+static void start_hash(struct node *node)
+{
+    const struct event due = {.kind = EVENT_RECEIPT,
+                              .step = node->receipt_step};
+    struct hashing *hashing;
+
+    node->receipt = false;
+    if (node->hashers == 0) {
+        step(node, &due);
+        return;
+    }
+    hashing = &node->hashing[node->receipt_step % node->hashers];
+    hashing->step = node->receipt_step;
+    task_start(hashing->task);
 }
 
 static void judged(void *context)
@@ -841,6 +897,7 @@ static void carry_out(struct node *node, const struct action *action)
         return;
     case ACTION_RECEIPT:
         node->receipt = true;
+        node->receipt_step = action->step;
         return;
     case ACTION_CONNECT:
     case ACTION_OPEN:
@@ -916,15 +973,9 @@ static void tell(struct node *node, const struct event *event)
         return;
     step(node, event);
     if (node->receipt) {
-        const struct event due = {.kind = EVENT_RECEIPT};
-
-        node->receipt = false;
         if (!node->in_bundle)
             flush_relays(node); /* They, too, shall have the round first. */
-        if (node->hash != NULL)
-            task_start(node->hash);
-        else
-            step(node, &due);
+        start_hash(node);
     }
     while (node->journaled_count > 0 && !node->finished) {
         const struct event done = {.kind = EVENT_JOURNALED,
@@ -973,12 +1024,15 @@ static enum err open_pool(struct node *node)
     const struct board *board = node->options->board;
     const uint32_t workers = board != NULL ? board_shape(board)->workers : 0;
     const uint32_t most = threads_available();
-    const uint32_t left = most > workers ? most - workers : 0;
+    const uint32_t dims = node->options->core.job.dims;
+    const uint32_t busy = workers + HASHERS_BUSY;
+    const uint32_t left = most > busy ? most - busy : 0;
+    const uint32_t wanted = dims < POOL_LONG ? POOL_THREADS : 2 * POOL_THREADS;
+    const uint32_t threads = dims < POOL_LONG ? left : most - LEDGER_LATE;
 
-    if (board == NULL || left < 2 || node->options->core.job.dims < POOL_DIMS)
+    if (board == NULL || left < 2 || dims < POOL_DIMS)
         return ERR_OK;
-    return threads_new_brisk(left < POOL_THREADS ? left : POOL_THREADS,
-                             &node->pool);
+    return threads_new_brisk(threads < wanted ? threads : wanted, &node->pool);
 }
 
 static enum err open_core(struct node *node, struct why *why)
@@ -1085,9 +1139,8 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK)
         err = task_new(node->loop, save_checkpoint, checkpoint_saved, node,
                        &node->checkpoint);
-    if (err == ERR_OK && node->core.options.job.dims >= HASH_DIMS)
-        err = task_new(node->loop, hash_weights, weights_hashed, node,
-                       &node->hash);
+    if (err == ERR_OK)
+        err = open_hashers(node);
     if (err == ERR_OK)
         err = trace_writer_open(&node->traces, node->loop, options->trace_fd,
                                 options->chaos != NULL);
@@ -1112,7 +1165,8 @@ static void node_close(struct node *node)
             session_drop(node, node->sessions[i]);
     }
     task_free(node->checkpoint);
-    task_free(node->hash);
+    for (uint32_t i = 0; i < node->hashers; i++)
+        task_free(node->hashing[i].task);
     listener_free(node->bell);
     judge_free(node->judge);
     link_hub_free(node->hub);

@@ -634,7 +634,7 @@ static struct digest open_late(struct play *play)
 {
     struct coordinator_options options = stage_options("uncoded", 2, 0, 3);
 
-    options.ledger.late_receipts = true;
+    options.ledger.late_receipts = 1;
     open_options(play, &options);
     answer(play, 0, 0, play->key, 1);
     answer(play, 1, 1, play->key, 1);

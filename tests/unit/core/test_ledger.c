@@ -15,7 +15,7 @@
 #define STATE_BYTES 16u
 
 static const struct ledger_options usual = {
-    .checkpoint_steps = 10, .checkpoint_us = SECOND_US, .late_receipts = true};
+    .checkpoint_steps = 10, .checkpoint_us = SECOND_US, .late_receipts = 1};
 
 struct desk {
     struct ledger ledger;
@@ -143,14 +143,17 @@ static void test_a_receipt_waits_for_its_hash(void **state)
     write_run(&desk, 0);
     assert_true(ledger_may_put_off(&desk.ledger, 1));
     ledger_put_off(&desk.ledger, &record);
-    ledger_ask_hash(&desk.ledger, &desk.actions);
+    ledger_ask_hash(&desk.ledger, 1, &desk.actions);
     assert_int_equal(desk.actions.list[0].kind, ACTION_RECEIPT);
-    assert_true(desk.ledger.hashing);
+    assert_int_equal(desk.actions.list[0].step, 1);
+    assert_true(ledger_full(&desk.ledger, 2));
     ledger_check(&desk.ledger, 1);
-    ledger_hashed(&desk.ledger);
+    ledger_hashed(&desk.ledger, 1, &hash);
+    assert_true(ledger_due(&desk.ledger)->known);
     ledger_receipt(&desk.ledger, &hash, &desk.actions);
-    assert_false(desk.ledger.receipt_due || desk.ledger.hashing);
-    late = desk.ledger.receipt;
+    assert_null(ledger_due(&desk.ledger));
+    assert_false(ledger_full(&desk.ledger, 2));
+    late = desk.ledger.late[0].record;
     assert_true(digest_equal(&late.weights, &hash));
     write_all(&desk, ERR_OK);
     assert_int_equal(desk.size, 3 * RECORD_BYTES);

@@ -45,7 +45,7 @@ static struct trainer_options options_of(enum optim_kind kind)
                                     .kept = true,
                                     .ledger = {.checkpoint_steps = 100,
                                                .checkpoint_us = TIME_NEVER,
-                                               .late_receipts = true}};
+                                               .late_receipts = 1}};
 }
 
 /* f = |w - (1, 2)|^2, in one round. */
@@ -187,15 +187,80 @@ static void test_late_receipts(void **state)
     trainer_settle(&trainer, true, &actions);
     assert_true(trainer_busy(&trainer));
     hash = trainer_hash(&trainer);
-    trainer_hashed(&trainer, NULL, &actions);
+    trainer_hashed(&trainer, 1, NULL, &actions);
     assert_false(trainer_busy(&trainer));
-    assert_true(digest_equal(&trainer.ledger.receipt.weights, &hash));
+    assert_true(digest_equal(&trainer.ledger.late[0].record.weights, &hash));
     assert_true(ledger_waits(&trainer.ledger));
     /* At once where it must be durable. */
     assert_int_equal(answer(&trainer), TRAINER_STEPPED);
     record.step = 2;
     assert_int_equal(trainer_commit(&trainer, &record, true, true, &actions),
                      RECEIPT_WAITS);
+    trainer_close(&trainer);
+    actions_close(&actions);
+}
+
+/* Step once and put its receipt off; a hash is asked for. */
+static void step_late(struct trainer *trainer, uint32_t step,
+                      struct actions *actions)
+{
+    struct record record = {.kind = RECORD_STEP, .step = step};
+
+    assert_int_equal(trainer_ask(trainer), TRAINER_ASKS);
+    assert_int_equal(answer(trainer), TRAINER_STEPPED);
+    assert_int_equal(trainer_commit(trainer, &record, false, true, actions),
+                     RECEIPT_PUT_OFF);
+    trainer_settle(trainer, true, actions);
+    assert_int_equal(actions->list[actions->count - 1].kind, ACTION_RECEIPT);
+    assert_int_equal(actions->list[actions->count - 1].step, step);
+}
+
+/* INV-5: several wait, hashes come in any order, receipts go in that of steps,
+ * each with its own weights; when there is no place the next has to wait. */
+static void test_several_late_receipts(void **state)
+{
+    struct trainer_options options = options_of(OPTIM_GD);
+    struct actions actions;
+    struct trainer trainer;
+    struct digest hash[4];
+
+    (void)state;
+    options.ledger.late_receipts = 3;
+    assert_int_equal(actions_init(&actions, 16), ERR_OK);
+    assert_int_equal(trainer_init(&trainer, &options), ERR_OK);
+    for (uint32_t step = 1; step <= 3; step++) {
+        assert_false(trainer_busy(&trainer));
+        step_late(&trainer, step, &actions);
+        hash[step] = trainer_hash(&trainer);
+    }
+    assert_true(trainer_busy(&trainer));
+    for (uint32_t step = 1; step <= 3; step++) {
+        const struct digest late = trainer_hash_late(&trainer, step);
+
+        assert_true(digest_equal(&late, &hash[step]));
+    }
+    actions.count = 0;
+    trainer_hashed(&trainer, 2, &hash[2], &actions);
+    assert_int_equal(actions.count, 0);
+    assert_true(trainer_busy(&trainer));
+    trainer_hashed(&trainer, 1, &hash[1], &actions);
+    assert_int_equal(actions.count, 2);
+    assert_int_equal(ledger_due(&trainer.ledger)->record.step, 3);
+    assert_false(trainer_busy(&trainer));
+    step_late(&trainer, 4, &actions);
+    /* Something else is journaled: first the receipts, hash and all. */
+    trainer_turn(&trainer);
+    actions.count = 0;
+    trainer_write_receipts(&trainer, &actions);
+    assert_int_equal(actions.count, 2);
+    assert_null(ledger_due(&trainer.ledger));
+    assert_true(digest_equal(&trainer.ledger.late[0].record.weights, &hash[3]));
+    /* The threads are at it still; what they bring is known. */
+    assert_false(trainer_busy(&trainer)); /* Step 5 has the place of 2. */
+    trainer_hashed(&trainer, 3, &hash[3], &actions);
+    trainer_hashed(&trainer, 4, NULL, &actions);
+    assert_int_equal(actions.count, 2);
+    trainer_check(&trainer);
     trainer_close(&trainer);
     actions_close(&actions);
 }
@@ -246,6 +311,7 @@ int main(void)
         cmocka_unit_test(test_what_fits_no_scale),
         cmocka_unit_test(test_refusals_are_no_fault_of_a_proved_scale),
         cmocka_unit_test(test_late_receipts),
+        cmocka_unit_test(test_several_late_receipts),
         cmocka_unit_test(test_state_comes_back),
     };
 
