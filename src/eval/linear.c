@@ -19,7 +19,7 @@
 #include "math/exact/tally.h"
 
 /* What parts may take, but for the first thread's; above that it is shared. */
-#define PARTS_BYTES ((uint64_t)8 << 20)
+#define PARTS_BYTES ((uint64_t)4 << 20)
 #define SHARE_ROWS  65536u /* Residuals that are known at a time. */
 #define SPANS       2u     /* Of columns, for each thread. */
 
