@@ -18,9 +18,12 @@ it is the same through a connection to each process, without frames or checks.
     bench/overhead.py [d ...]            # 1000 10000 100000 1000000
     MUSTER=old/muster bench/overhead.py  # what it was
 
-All sides: the least and the median step of RUNS runs, taken in turn.  The run
-folder lies in memory: a disk that syncs the journal every ten steps is another
-matter (FOLDER=... to see it).  ROADS=shm leaves out TCP."""
+All sides: the least and the median step of RUNS runs, taken in turn.  "run" is
+a whole run's time by its steps, with checkpoints and what a step may have to
+wait for after its last answer.  The run folder lies in memory: a disk that
+syncs the journal every ten steps is another matter (FOLDER=... to see it).
+ROADS=shm leaves out TCP, PEERS=0 all but Muster.  "wanted" is for the median
+step by shared memory on 16 cores; here it is beside."""
 
 import json
 import os
@@ -35,7 +38,9 @@ RUNS = int(os.environ.get("RUNS", "5"))
 FOLDER = os.environ.get("FOLDER", "/dev/shm")
 FLOOR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build",
                      "release", "bench", "floor")
+PEERS = os.environ.get("PEERS", "1") != "0"
 WORKERS = 8
+WANTED = {1000: .05, 10000: .1, 100000: .5, 1000000: 3}
 SIZES = (1000, 10000, 100000, 1000000)
 STEPS = {1000: 2000, 10000: 1000, 100000: 200, 1000000: 40}
 ROADS = {"shm": ["--mca", "btl", "self,vader"],
@@ -133,12 +138,14 @@ def run_muster(d, flags):
              "--lr", "1e-3", "--steps", str(steps_of(d)), *flags, "--out",
              os.path.join(folder, "run"), "--record", record, "-q", "--format", "json"],
             check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        return json.loads(out.stdout)["hash"], step_times(record)
+        told = json.loads(out.stdout)
+        return (told["hash"], step_times(record),
+                told["elapsed_s"] / told["steps"])
 
 
 def roads():
     """Builds without shared memory know one road only."""
-    text = subprocess.run([MUSTER, "train", "--help"], check=True,
+    text = subprocess.run([MUSTER, "train", "--help", "all"], check=True,
                           stdout=subprocess.PIPE).stdout.decode()
     if "--bulk" not in text:
         return {"tcp": []}
@@ -158,19 +165,20 @@ def run_floor(d, flags):
 
 
 def measure(d):
-    mine, theirs, floors, hashes = {}, {}, {}, set()
+    mine, theirs, floors, hashes, runs = {}, {}, {}, set(), {}
     for _ in range(RUNS):
-        for road in ROADS:
+        for road in ROADS if PEERS else ():
             for name, times in run_peer(d, road).items():
                 theirs.setdefault((road, *name.split()), []).extend(times)
         for road, flags in roads().items():
-            model, times = run_muster(d, flags)
+            model, times, run = run_muster(d, flags)
             hashes.add(model)
             mine.setdefault(road, []).extend(times)
-            for name, flags in FLOORS[road].items():
+            runs.setdefault(road, []).append(run)
+            for name, flags in FLOORS[road].items() if PEERS else ():
                 floors.setdefault(road, {}).setdefault(name, []).append(
                     run_floor(d, flags))
-    return mine, theirs, floors, hashes
+    return mine, runs, theirs, floors, hashes
 
 
 def peer_cells(theirs, road, figure, ours):
@@ -186,13 +194,15 @@ def floor_cells(floors, name, ours):
         yield f"{took:9.3f}{ours * 1e3 / took:5.2f} x"
 
 
-def show(d, mine, theirs, floors):
+def show(d, mine, runs, theirs, floors):
     for road, times in mine.items():
         for name, figure in (("least", min), ("median", statistics.median)):
             ours = figure(times)
             cells = [*peer_cells(theirs, road, figure, ours),
-                     *floor_cells(floors[road], name, ours)]
-            print(f"{d:>8} {road:<4}{name:<7}{ours * 1e3:9.3f} "
+                     *floor_cells(floors[road], name, ours)] if PEERS else []
+            wanted = WANTED.get(d, "") if road == "shm" else ""
+            print(f"{d:>8} {road:<4}{name:<7}{ours * 1e3:9.3f}"
+                  f"{figure(runs[road]) * 1e3:9.3f}{wanted:>7} "
                   + " ".join(cells), flush=True)
 
 
@@ -202,11 +212,12 @@ def main():
     print("ms a step; x: how many times less ours is than mpi4py's, how many "
           "times more than the floor")
     heads = [f"{loop} {bits}" for loop in LOOPS for bits in ("fp32", "fp64")]
-    print(f"{'d':>8} {'road':<4}{'':<7}{'Muster':>9} "
-          + " ".join(f"{head:>16}" for head in heads + ["floor", "and hash"]))
+    heads = heads + ["floor", "and hash"] if PEERS else []
+    print(f"{'d':>8} {'road':<4}{'':<7}{'Muster':>9}{'run':>9}{'wanted':>7} "
+          + " ".join(f"{head:>16}" for head in heads))
     for d in sizes:
-        mine, theirs, floors, hashes = measure(d)
-        show(d, mine, theirs, floors)
+        mine, runs, theirs, floors, hashes = measure(d)
+        show(d, mine, runs, theirs, floors)
         wrong |= len(hashes) > 1
     if wrong:
         print("the roads end on different models: WRONG")
