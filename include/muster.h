@@ -307,8 +307,12 @@ MUSTER_API enum muster_status muster_about(const struct muster_model *model,
 /* The hash alone; the model's. */
 MUSTER_API const char *muster_hash(const struct muster_model *model);
 /* `dims` numbers: one vector after the other, in the order of the columns.
- * NULL of a network, whose tensors are in its file. */
+ * NULL of a network. */
 MUSTER_API const double *muster_weights(const struct muster_model *model);
+/* Of a network its layers as a text, and `dims` numbers: of each layer weights,
+ * then biases; NULL of other models. */
+MUSTER_API const char *muster_layers(const struct muster_model *model);
+MUSTER_API const float *muster_parameters(const struct muster_model *model);
 /* `classes` numbers, ascending; NULL if there are none. */
 MUSTER_API const double *muster_classes(const struct muster_model *model);
 /* The word that class k stands for; NULL if classes are numbers. */

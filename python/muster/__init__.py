@@ -16,8 +16,8 @@ from .training import Trained, join, train
 
 # These need numpy, the others do not.
 _LATER = dict(LinearSVC="estimators", LogisticRegression="estimators", Ridge="estimators",
-              SoftmaxClassifier="estimators", Model="model", cross_validate="model", fit="model",
-              load="model")
+              SoftmaxClassifier="estimators", NetClassifier="networks", NetRegressor="networks",
+              Model="model", cross_validate="model", fit="model", load="model")
 
 __all__ = ["BadData", "BadOption", "Error", "Group", "Stopped", "Trained", "join", "train",
            *_LATER]

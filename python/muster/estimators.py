@@ -202,12 +202,13 @@ PARAMETERS = {
 }
 
 
-def check_recipe(recipe):
-    """What stays of a recipe's keys, with dashes."""
+def check_recipe(recipe, said):
+    """What stays of a recipe's keys, with dashes; `said`: by what some are said
+    already."""
     keys = {str(key).replace("_", "-"): value for key, value in (recipe or {}).items()}
     for key in keys:
-        if key in SAID:
-            raise ValueError(f"recipe: {key} is said by {SAID[key]}; leave it out, or take "
+        if key in said:
+            raise ValueError(f"recipe: {key} is said by {said[key]}; leave it out, or take "
                              "muster.fit, which takes all keys")
         if key in READING:
             raise ValueError(f"recipe: {key} is about reading files, and an estimator takes "
@@ -303,7 +304,7 @@ class Linear:
                     input_tags=InputTags(sparse=True))
 
     def _check_fitted(self):
-        if not hasattr(self, "coef_"):
+        if not hasattr(self, "model_"):
             name = type(self).__name__
             raise learned("NotFittedError", NotFitted)(
                 f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments "
@@ -337,7 +338,7 @@ class Linear:
                 raise ValueError(f"{name} {getattr(self, name)!r}: expected {wanted}")
         if self.token is not None and self.address is None:
             raise ValueError("token needs address, where workers with that key join")
-        if self.solver not in PLAIN and self.tol is not None and self.tol >= 1:
+        if self.solver not in PLAIN and getattr(self, "tol", None) is not None and self.tol >= 1:
             raise ValueError(f"tol {self.tol!r}: expected less than 1; it is a share of the "
                              "objective, and all weights 0 are within 1")
 
@@ -390,14 +391,8 @@ class Linear:
         choices["tol" if solver in PLAIN else "accuracy"] = self.tol
         if not self.fit_intercept:
             choices["no-intercept"] = True
-        if self.address is not None:
-            if self.token is None:
-                raise ValueError("address needs token, the file of a key by which workers may "
-                                 "join; `muster token new FILE` makes one")
-            choices.update(listen=self.address, workers=self.workers or 1)
-        elif self.workers:
-            choices["n"] = self.workers
-        more = check_recipe(self.recipe)
+        self._place(choices)
+        more = check_recipe(self.recipe, SAID)
         if "loss" in more and model != "svm":
             raise ValueError(f"recipe: loss {more['loss']} is of LinearSVC; {type(self).__name__} "
                              f"has that of its class, {model}")
@@ -405,6 +400,16 @@ class Linear:
             raise ValueError(f"recipe: tol is said by tol with solver {solver!r}; leave one out")
         choices.update(more)
         return choices
+
+    def _place(self, choices):
+        """Who computes: keys for workers, here or from elsewhere."""
+        if self.address is not None:
+            if self.token is None:
+                raise ValueError("address needs token, the file of a key by which workers may "
+                                 "join; `muster token new FILE` makes one")
+            choices.update(listen=self.address, workers=self.workers or 1)
+        elif self.workers:
+            choices["n"] = self.workers
 
     def _train(self, model, x, y, weight):
         """A Model; where it had to stop early, it is told and kept."""
@@ -427,8 +432,7 @@ class Linear:
             self._check_finite(x)
         if status and not (progress.stopped and status == _library.STOPPED and made):
             raise _library.error_of(status, in_parameters(why), made)
-        # sgd makes its passes and no more: that is no failure.
-        if not made.converged and (progress.stopped or self.solver != "sgd"):
+        if not made.converged and (progress.stopped or not self._makes_all_steps()):
             warnings.warn(self._not_converged(made, progress.stopped),
                           learned("ConvergenceWarning", UserWarning), stacklevel=3)
         elif progress.stopped and made.steps > progress.stopped:
@@ -438,6 +442,10 @@ class Linear:
         if progress.curve:
             self.loss_curve_ = progress.curve
         return made
+
+    def _makes_all_steps(self):
+        """Passes that are all made, and no more: that is no failure."""
+        return self.solver == "sgd"
 
     def _not_converged(self, made, stopped):
         if stopped:
@@ -566,7 +574,7 @@ class Classifier(Linear):
         has it."""
         if len(self.classes_) == 2:
             return self._all_at_once(model, x, number, weight, factor)
-        if "out" in check_recipe(self.recipe):
+        if "out" in check_recipe(self.recipe, SAID):
             raise ValueError("recipe: out is the folder of one training, and there is one for "
                              f"each of {len(self.classes_)} classes; leave it out")
         models = []
@@ -660,11 +668,26 @@ class LinearSVC(Classifier):
             self.intercept_ = 0.0  # As scikit-learn's, alone among its classifiers.
 
 
-class Ridge(Linear):
-    """Least squares with a penalty: least sum_i s_i (y_i - w x_i)^2 + alpha |w|^2,
-    the intercept without.  The other parameters are LogisticRegression's."""
+class Regressor(Linear):
+    """Numbers."""
 
     _estimator_type = "regressor"
+
+    def predict(self, X):
+        return self._scores(X).ravel()
+
+    def score(self, X, y=None, sample_weight=None):
+        """1 - the mean squared error over the variance of y (R^2)."""
+        found, y, weight = self._check_score(X, y, sample_weight)
+        y = y.astype(np.float64)
+        errors = np.average((y - found) ** 2, weights=weight)
+        spread = np.average((y - np.average(y, weights=weight)) ** 2, weights=weight)
+        return float(1 - errors / spread) if spread > 0 else float(errors == 0)
+
+
+class Ridge(Regressor):
+    """Least squares with a penalty: least sum_i s_i (y_i - w x_i)^2 + alpha |w|^2,
+    the intercept without.  The other parameters are LogisticRegression's."""
 
     def __init__(self, alpha=1.0, *, fit_intercept=True, tol=None, max_iter=None, solver=None,
                  random_state=None, n_jobs=None, workers=None, address=None, token=None,
@@ -685,14 +708,3 @@ class Ridge(Linear):
 
     def _penalty(self, count):
         return self.alpha / count
-
-    def predict(self, X):
-        return self._scores(X).ravel()
-
-    def score(self, X, y=None, sample_weight=None):
-        """1 - the mean squared error over the variance of y (R^2)."""
-        found, y, weight = self._check_score(X, y, sample_weight)
-        y = y.astype(np.float64)
-        errors = np.average((y - found) ** 2, weights=weight)
-        spread = np.average((y - np.average(y, weights=weight)) ** 2, weights=weight)
-        return float(1 - errors / spread) if spread > 0 else float(errors == 0)

@@ -35,7 +35,8 @@ class Model:
         return self.info[name]
 
     def __repr__(self):
-        return f"<muster.Model {self.kind} {self.features} columns, hash {self.hash[:12]}>"
+        kind = f"network '{self.layers}'" if self.layers else self.kind
+        return f"<muster.Model {kind} {self.features} columns, hash {self.hash[:12]}>"
 
     def __getstate__(self):
         return _run.write_model(self.handle), self.info
@@ -61,9 +62,18 @@ class Model:
         self.handle.close()
 
     @property
+    def layers(self):
+        """Of a network, as a text; else None."""
+        text = lib.muster_layers(self.handle.pointer)
+        return text and text.decode()
+
+    @property
     def weights(self):
-        """outputs x (features and the constant, if there is one)."""
+        """outputs x (features and the constant, if there is one); of a network all
+        its numbers, layer after layer, weights before biases."""
         pointer = self.handle.pointer
+        if self.layers:
+            return np.ctypeslib.as_array(lib.muster_parameters(pointer), (self.dims,)).copy()
         flat = np.ctypeslib.as_array(lib.muster_weights(pointer), (self.dims,))
         return flat.reshape(self.outputs, -1).copy()
 

@@ -6,6 +6,7 @@
 #include "api/handle.h"
 #include "base/mem.h"
 #include "learn/save.h"
+#include "model/net/neural_model.h"
 #include "os/file/output.h"
 
 static void describe(const struct muster_model *model, struct muster_info *info)
@@ -57,6 +58,19 @@ const char *muster_hash(const struct muster_model *model)
 const double *muster_weights(const struct muster_model *model)
 {
     return model != NULL ? model->file.w : NULL;
+}
+
+const char *muster_layers(const struct muster_model *model)
+{
+    return model != NULL && model->file.net != NULL ? model->file.net->text
+                                                    : NULL;
+}
+
+const float *muster_parameters(const struct muster_model *model)
+{
+    return model != NULL && model->file.net != NULL
+               ? model->file.net->parameters
+               : NULL;
 }
 
 const double *muster_classes(const struct muster_model *model)

@@ -809,11 +809,56 @@ stop.set()
 signal.setitimer(signal.ITIMER_REAL, 0)
 print(set(found) == {ONE.hash_}, len(ticks) > 0)
 """,
+    "networks: images in any layout and type, workers, files and pickles": """
+from muster import NetClassifier, NetRegressor
+rng = np.random.default_rng(1)
+side = np.arange(8)
+number = rng.integers(0, 3, 300)
+light = np.array([side[:, None] + 0 * side, side + 0 * side[:, None], abs(side - side[:, None])])
+images = (light[number] * 20 + rng.integers(0, 90, (300, 8, 8))).astype(np.uint8)
+words = np.array(["down", "right", "apart"])[number]
+net = "conv3x3x4 relu pool2 dense3"
+def made(x=images, y=words, **more):
+    return NetClassifier(net, passes=10, batch=30, lr=0.01, **more).fit(x, y)
+one = made()
+flat = images.reshape(300, -1)
+print(one.score(images, words) > 0.9, list(one.classes_), one.shape_ == (8, 8), one.n_iter_ == 100)
+print({h.hash_ for h in (made(workers=2), made(n_jobs=1), made(flat, shape=(8, 8, 1)),
+                         made(flat.astype(float), shape=(8, 8)), made(images[..., None]))}
+      == {one.hash_})
+print(made(random_state=7).hash_ != one.hash_, made(recipe={"schedule": "cosine"}).hash_ != one.hash_)
+print(np.allclose(one.predict_proba(flat).sum(axis=1), 1), one.model_.layers == net,
+      one.model_.weights.shape == (one.model_.dims,), one.model_.weights.dtype == np.float32)
+one.save("images.model")
+again = muster.load("images.model")
+print((again.predict(flat) == one.predict(images)).all(), again.hash == one.hash_,
+      (pickle.loads(pickle.dumps(one)).predict(flat) == one.predict(flat)).all())
+def refused(f, part):
+    try:
+        f()
+    except (ValueError, TypeError, muster.Error) as error:
+        return part in str(error) or print(error)
+print(refused(lambda: made(flat, shape=(8, 7)), "56 numbers, and a row of X has 64"),
+      refused(lambda: NetClassifier("dense2").fit(flat, number), "its last layer has 2 outputs"),
+      refused(lambda: NetClassifier("conf3").fit(flat, number), "conf3"),
+      refused(lambda: NetClassifier("dense3", batch=0).fit(flat, number), "batch 0"),
+      refused(lambda: NetClassifier(recipe={"lr": 1}).fit(flat, number), "said by lr"),
+      refused(lambda: NetClassifier().predict(flat), "not fitted"))
+x = rng.normal(size=(400, 3))
+y = np.abs(x[:, 0]) + x[:, 1]
+fitted = NetRegressor("dense16 relu dense1", passes=60, batch=32, lr=0.01).fit(x, y)
+print(fitted.score(x, y) > 0.95, fitted.predict(x[:2]).shape == (2,))
+""",
     "scikit-learn's checks of estimators": """
 from sklearn.utils.estimator_checks import check_estimator
 warnings.simplefilter("ignore")
 for kind in muster.LogisticRegression, muster.SoftmaxClassifier, muster.LinearSVC, muster.Ridge:
     for estimator, check in check_estimator(kind(n_jobs=1), generate_only=True):
+        check(estimator)
+    print(True)
+for kind in muster.NetClassifier, muster.NetRegressor:  # Of few rows many passes.
+    net = kind(passes=60, batch=16, lr=0.01, n_jobs=1)
+    for estimator, check in check_estimator(net, generate_only=True):
         check(estimator)
     print(True)
 """,

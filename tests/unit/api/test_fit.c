@@ -182,6 +182,32 @@ static void test_one_hash(void **state)
     muster_free(one);
 }
 
+/* Trained, predicting, and as a text that is read again. */
+static void test_networks_are_models(void **state)
+{
+    struct muster_model *net = fit("net", "dense4 relu dense2", dense());
+    const struct muster_info info = about(net);
+    struct muster_model *read = NULL;
+    char *text = NULL;
+    size_t size = 0;
+
+    (void)state;
+    assert_string_equal(info.kind, "softmax");
+    assert_string_equal(muster_layers(net), "dense4 relu dense2");
+    assert_int_equal(info.dims, (COLS + 1) * 4 + 5 * 2);
+    assert_null(muster_weights(net));
+    assert_int_equal(muster_write(net, &text, &size, NULL), MUSTER_OK);
+    assert_int_equal(muster_read(text, size, &read, NULL), MUSTER_OK);
+    assert_string_equal(muster_hash(net), muster_hash(read));
+    assert_memory_equal(muster_parameters(net), muster_parameters(read),
+                        (size_t)info.dims * sizeof(float));
+    assert_null(muster_layers(NULL));
+    assert_null(muster_parameters(NULL));
+    muster_text_free(text);
+    muster_free(read);
+    muster_free(net);
+}
+
 static void predict(const struct muster_model *model, enum muster_answer answer,
                     double *out, uint64_t count)
 {
@@ -1019,6 +1045,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_one_hash, fill),
         cmocka_unit_test_setup(test_predictions, fill),
+        cmocka_unit_test(test_networks_are_models),
         cmocka_unit_test(test_rows_of_a_file),
         cmocka_unit_test_setup(test_one_against_rest, fill),
         cmocka_unit_test_setup(test_weights, fill),

@@ -1,0 +1,140 @@
+"""Networks with scikit-learn's conventions, which need not be there.
+
+The network is the same to the bit for any number of threads and workers: its
+name is `hash_`.  Predictions are the library's.
+"""
+
+import numpy as np
+
+from . import _data
+from .estimators import (Linear, PARAMETERS, Regressor, WithProbabilities, check_recipe, is_number, is_whole,
+                         seed_of, threads_of)
+
+SAID = {key: by for by, keys in {
+    "the class": "model", "net": "net", "shape": "shape", "batch": "batch", "passes": "passes",
+    "lr": "lr learning-rate", "solver": "optim optimizer optimiser", "n_jobs": "threads",
+    "code": "code", "random_state": "seed", "workers": "n np workers", "address": "listen",
+    "token": "token-file",
+}.items() for key in keys.split()}
+
+PARAMETERS.update({
+    "net": ("None or the text of the layers", lambda v: v is None or isinstance(v, str)),
+    "shape": ("None or 2 or 3 whole numbers above 0: height, width, channels",
+              lambda v: v is None or isinstance(v, (tuple, list)) and len(v) in (2, 3) and all(
+                  is_whole(side) and side > 0 for side in v)),
+    "batch": ("a whole number above 0", lambda v: is_whole(v) and v > 0),
+    "passes": ("a whole number above 0", lambda v: is_whole(v) and v > 0),
+    "lr": ("None or a number above 0", lambda v: v is None or is_number(v) and v > 0),
+})
+
+
+class Network(Linear):
+    """What networks have for coef_ and a penalty: layers, shapes, passes."""
+
+    def __init__(self, net=None, *, shape=None, batch=128, passes=10, solver=None, lr=None,
+                 random_state=None, n_jobs=None, workers=None, address=None, token=None, code=None,
+                 recipe=None, verbose=0, callback=None):
+        self.net, self.shape, self.batch, self.passes = net, shape, batch, passes
+        self.solver, self.lr, self.random_state, self.n_jobs = solver, lr, random_state, n_jobs
+        self.workers, self.address, self.token, self.code = workers, address, token, code
+        self.recipe, self.verbose, self.callback = recipe, verbose, callback
+
+    def fit(self, X, y=None):
+        """Learn from rows, or from images: an array of (number, height, width) or
+        (number, height, width, channels)."""
+        return super().fit(X, y)
+
+    def _check_fit(self, x, y, weight):
+        self.shape_ = self.shape
+        if getattr(x, "ndim", 2) in (3, 4) and self.shape is None:
+            self.shape_ = tuple(int(side) for side in x.shape[1:])
+        found = super()._check_fit(self._flat(x), y, weight)
+        if self.shape_ is not None and np.prod(self.shape_) != self.n_features_in_:
+            raise ValueError(f"shape {tuple(self.shape_)} has {np.prod(self.shape_)} numbers, and a "
+                             f"row of X has {self.n_features_in_}")
+        return found
+
+    @staticmethod
+    def _flat(x):
+        """Images as rows: pixel after pixel, the channels of a pixel side by side."""
+        return x.reshape(len(x), -1) if getattr(x, "ndim", 2) in (3, 4) and len(x) else x
+
+    def _check_x(self, x):
+        self._check_fitted()
+        return super()._check_x(self._flat(x))
+
+    def _penalty(self, count):
+        return None
+
+    def _recipe(self, model, l2, sparse):
+        choices = dict(model=model, net=self.net or f"dense100 relu dense{self._outputs()}",
+                       batch=self.batch, passes=self.passes, optim=self.solver, lr=self.lr,
+                       seed=seed_of(self.random_state), threads=threads_of(self.n_jobs),
+                       code=self.code, token_file=self.token)
+        if self.shape_ is not None:
+            choices["shape"] = "x".join(str(side) for side in self.shape_)
+        self._place(choices)
+        choices.update(check_recipe(self.recipe, SAID))
+        return choices
+
+    def _makes_all_steps(self):
+        return True
+
+    def _keep(self, model):
+        self.model_, self.n_iter_ = model, max(model.steps, 1)
+        self.objective_, self.hash_ = model.objective, model.hash
+
+    def _check_unchanged(self):
+        self._check_fitted()
+
+    def _scores(self, x):
+        if not _data.is_path(x):
+            x = self._check_x(x)
+            self._check_finite(x)
+        else:
+            self._check_fitted()
+        return self.model_.scores(x)
+
+
+class NetClassifier(Network, WithProbabilities):
+    """A network that tells classes apart: softmax, least mean log loss.
+
+    NetClassifier("conv3x3x8 relu pool2 dense10", shape=(28, 28, 1)).fit(x, y)
+
+    net: layers, the last with an output for each class (docs/networks.md); None:
+    "dense100 relu dense" and as many as there are classes.
+    shape: height, width and channels of a row that is an image; None: of arrays of
+    3 or 4 dimensions theirs, else a row is a row.
+    batch: rows of a step; passes: how often each row is seen.
+    solver: "adam", "momentum", "gd", ...; None: adam.  lr: its rate; None: by itself.
+    random_state: of weights, the order of rows and dropout; None: the same each time.
+    n_jobs, workers, address, token, code, verbose, callback: LogisticRegression's.
+    recipe: other keys of `muster train`, a dict: {"schedule": "cosine"}.
+
+    Fitted: classes_, n_iter_ (steps), n_features_in_, feature_names_in_, shape_,
+    objective_ (mean loss of the last pass), hash_, model_, whose `weights` are all
+    numbers of the network.  save(path) writes safetensors, which muster.load reads.
+    """
+
+    def _outputs(self):
+        return len(self.classes_)
+
+    def _factors(self, number):
+        return None
+
+    def _fit(self, x, number, weight, factor):
+        return self._train("softmax", x, number.astype(np.float64), weight)
+
+
+class NetRegressor(Network, Regressor):
+    """A network that fits numbers: least mean squared error.  Parameters and
+    attributes are NetClassifier's; the last layer has one output."""
+
+    def _outputs(self):
+        return 1
+
+    def _learn(self, X, y, sample_weight):
+        x, y, weight = self._check_fit(X, y, sample_weight)
+        if y.dtype.kind in "mM":
+            raise TypeError(f"y holds {y.dtype}: {_data.ADVICE['time']}")
+        self._keep(self._train("linear", x, y.astype(np.float64), weight))
