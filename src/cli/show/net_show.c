@@ -10,8 +10,14 @@
 #include "math/isa.h"
 #include "model/net/work.h"
 
-/* Of each parameter a worker has the weight as it came (fp32), and a sum. */
-#define WEIGHT_BYTES (sizeof(float) + sizeof(int64_t))
+/* Of each parameter a worker fills a weight as it came (fp64) and as layers
+ * take it (fp32), a sum, and an exponent; tests/memory/network.py measures. */
+#define WEIGHT_BYTES                                                           \
+    (sizeof(double) + sizeof(float) + sizeof(int64_t) + sizeof(int16_t))
+/* It sets aside twelve vectors more, for rounds to come, which take memory once
+ * they are written to; short ones are, when they are cleared (base/mem.c). */
+#define SPARE_VECTORS 12u
+#define SHORT_VECTOR  (UINT32_C(1) << 20)
 
 enum { SHAPE_SIZE = 48, SIZE_SIZE = 24 };
 
@@ -19,6 +25,10 @@ enum err net_needs(const struct neural *net, uint32_t micro, uint32_t threads,
                    struct net_needs *needs, struct why *why)
 {
     const uint32_t samples = neural_together(micro);
+    const size_t vector = net->parameters * sizeof(double);
+    const size_t each =
+        WEIGHT_BYTES +
+        (vector < SHORT_VECTOR ? SPARE_VECTORS * sizeof(double) : 0);
     struct pool counted = {.threads = threads}; /* Nobody runs in it. */
     struct neural_work *work;
     const enum err err =
@@ -28,7 +38,7 @@ enum err net_needs(const struct neural *net, uint32_t micro, uint32_t threads,
         return err == ERR_NOMEM ? why_set(why, err, "out of memory") : err;
     *needs = (struct net_needs){.samples = samples,
                                 .threads = threads,
-                                .weights = net->parameters * WEIGHT_BYTES,
+                                .weights = net->parameters * each,
                                 .work = neural_work_bytes(work)};
     neural_work_free(work);
     return ERR_OK;
@@ -72,11 +82,13 @@ void net_show(const struct neural_model *model, const struct net_needs *needs)
         show_line(l.text, shape_text(&l.to, shape), l.parameters, l.flops);
     }
     show_line("in all", "", net->parameters, neural_flops(net));
-    (void)printf("memory     %s a worker: weights %s (%zu bytes each), %s for "
-                 "%u images at a time on %u thread%s\n",
+    (void)printf("memory     %s a worker, beside program and rows: weights %s "
+                 "(%zu bytes each), %s for %u images at a time on %u "
+                 "thread%s\n",
                  size_text(needs->weights + needs->work, all),
-                 size_text(needs->weights, weights), WEIGHT_BYTES,
-                 size_text(needs->work, work), needs->samples, needs->threads,
+                 size_text(needs->weights, weights),
+                 needs->weights / net->parameters, size_text(needs->work, work),
+                 needs->samples, needs->threads,
                  needs->threads == 1 ? "" : "s");
 }
 
@@ -107,6 +119,6 @@ json_t *net_json(const struct neural_model *model,
         "parameters", (json_int_t)net->parameters, "flops",
         (json_int_t)neural_flops(net), "memory", "images",
         (json_int_t)needs->samples, "threads", (json_int_t)needs->threads,
-        "weight_bytes", (json_int_t)WEIGHT_BYTES, "weights",
-        (json_int_t)needs->weights, "work", (json_int_t)needs->work);
+        "weight_bytes", (json_int_t)(needs->weights / net->parameters),
+        "weights", (json_int_t)needs->weights, "work", (json_int_t)needs->work);
 }
