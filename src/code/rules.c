@@ -175,6 +175,8 @@ static const struct rule rules[] = {
      "<it> does not go with --net: rows of a network count alike"},
     {TRAIT(NET), TRAIT(MANY) | TRAIT(FOLDS),
      "<it> trains linear models; leave out --net"},
+    {TRAIT(NET) | TRAIT(FAULTS), 0,
+     "--faults draws what is trained by itself; leave out --net"},
     {TRAIT(NET) | TRAIT(OWNERS), 0,
      "--net does not go with --owners yet; train it on rows in one place"},
 

@@ -48,7 +48,7 @@ static enum err open_net(struct objective *o,
     o->chunks = optim_chunks(options->optim, dataset_chunks(options->data));
     o->vectors = 1;
     o->length = o->weights = (uint32_t)net->parameters;
-    o->single = true;
+    o->net = net;
     return follow_init_blocks(&o->follow, end, net->tensor_count, NEURAL_BITS,
                               o->chunks);
 }
@@ -97,27 +97,10 @@ void objective_close(struct objective *objective)
     *objective = (struct objective){0};
 }
 
-/* Of little-endian floats, as hash_f32. */
-static struct digest hash_rounded(const double *w, uint32_t count)
-{
-    float some[1024];
-    struct hasher hasher;
-
-    hasher_init(&hasher);
-    for (uint32_t j = 0, used = 0; j < count; j++) {
-        some[used++] = (float)w[j];
-        if (used == sizeof some / sizeof *some || j + 1 == count) {
-            hasher_add(&hasher, some, used * sizeof *some);
-            used = 0;
-        }
-    }
-    return hasher_end(&hasher);
-}
-
 struct digest objective_hash(const struct objective *objective, const double *w)
 {
-    if (objective->single)
-        return hash_rounded(w, objective->length);
+    if (objective->net != NULL)
+        return neural_hash(objective->net, w);
     return hash_vectors(w, objective->vectors,
                         objective->dims / objective->vectors,
                         objective->length);

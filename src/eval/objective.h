@@ -46,7 +46,7 @@ struct objective {
                                  are those of a followed scale. */
     uint32_t vectors, length; /* What of the weights is hashed: so many vectors,
                                  the first `length` of each. */
-    bool single; /* ... rounded to floats, which networks compute with. */
+    const struct neural *net; /* ... or, of a network, as neural_hash does. */
     struct scale *scale;
     /* Not the caller's business. */
     uint8_t room[BRIEF_MAX];

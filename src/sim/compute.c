@@ -30,6 +30,12 @@ struct brief sim_compute_brief(const struct world *world,
     const struct user_function user = {.dims = world->oracle.followed.dims,
                                        .chunks = world->oracle.chunks};
 
+    if (options->net != NULL) {
+        const struct dataset_shape rows = dataset_shape(options->problem->data);
+
+        return brief_net(room, &rows, options->net, &options->optim.sampler,
+                         options->optim.seed);
+    }
     return options->follow ? brief_user(room, &user)
                            : brief_rows(room, options->problem,
                                         multiplies(world), &options->optim);

@@ -651,6 +651,9 @@ static enum err make_scale(struct world *world)
     const struct oracle *oracle = &world->oracle;
 
     world->coordinator.scale = (struct sim_scale){{&ops, NULL}, oracle};
+    if (oracle->net.model != NULL)
+        return networked_follow(oracle->net.model, oracle->chunks,
+                                &world->coordinator.follow);
     return oracle->followed.on
                ? follow_init(&world->coordinator.follow, oracle->followed.dims,
                              oracle->chunks)
@@ -687,8 +690,9 @@ static void fill_options(struct world *world)
         .links_max = world->coordinator.listener.links,
         .leaves_max = world->coordinator.leaves,
         .optim = from->optim,
-        .scale = from->follow ? &world->coordinator.follow.scale
-                              : &world->coordinator.scale.scale,
+        .scale = from->follow || from->net != NULL
+                     ? &world->coordinator.follow.scale
+                     : &world->coordinator.scale.scale,
         .slopes = oracle_slopes,
         .slopes_context = &world->oracle,
         .own_data = from->own_data ? "bring the data" : NULL,
@@ -727,6 +731,10 @@ static void fill_options(struct world *world)
     if (from->follow) {
         to->vectors = 1;
         to->length = oracle->followed.dims;
+    }
+    if (from->net != NULL) {
+        to->vectors = 1;
+        to->length = (uint32_t)from->net->neural.parameters;
     }
 }
 

@@ -14,7 +14,7 @@
 enum err oracle_scale(const struct oracle *oracle,
                       const struct evaluation *what, int16_t *exponent)
 {
-    if (oracle->followed.on)
+    if (oracle->followed.on || oracle->net.model != NULL)
         return vec_finite(what->w, oracle->dims) ? ERR_OK : ERR_RANGE;
     if (oracle->problem != NULL)
         return bounds_exponents(&oracle->bounds, oracle->problem, what,
@@ -278,6 +278,8 @@ struct digest oracle_hash(const struct oracle *oracle, const double *w)
 {
     if (oracle->followed.on)
         return hash_f64(w, oracle->followed.dims);
+    if (oracle->net.model != NULL)
+        return hash_f64(w, oracle->net.model->neural.parameters);
     return oracle->problem != NULL ? problem_hash(oracle->problem, w)
                                    : hash_f64(w, oracle->dims);
 }
@@ -300,6 +302,18 @@ static enum err follow_alone(struct oracle *oracle,
                          : err;
 }
 
+static enum err network_alone(struct oracle *oracle, uint32_t step,
+                              const struct evaluation *what,
+                              struct tally *total, double *sum)
+{
+    total->dims = oracle->dims;
+    for (uint32_t k = 0; oracle->times != NULL && k < oracle->chunks; k++)
+        count_rows(
+            oracle, step, k,
+            sampler_select(&oracle->sampler, step, k, oracle->gather.row));
+    return networked_sums(&oracle->net, step, what, oracle->scale, total, sum);
+}
+
 /* What one machine feeds its optimiser, the loss behind the sums.  One part of
  * all rows is what `local` is alone. */
 static enum err round_sums(struct oracle *oracle, uint32_t step,
@@ -315,6 +329,8 @@ static enum err round_sums(struct oracle *oracle, uint32_t step,
     }
     if (oracle->followed.on)
         return follow_alone(oracle, what, total, sum);
+    if (oracle->net.model != NULL)
+        return network_alone(oracle, step, what, total, sum);
     err = evaluate(oracle, step, what, one, total);
     if (err != ERR_OK)
         return err;
@@ -375,6 +391,7 @@ static enum err make_room(struct oracle *oracle, uint32_t steps)
     if (err != ERR_OK)
         return err;
     oracle->remembers = oracle->problem != NULL && !oracle->followed.on &&
+                        oracle->net.model == NULL &&
                         cells * oracle->dims <= ORACLE_MEMO_MAX;
     oracle->capacity = steps;
     oracle->hash = mem_new((size_t)steps + 1, sizeof *oracle->hash);
@@ -432,7 +449,8 @@ static enum err run_alone(struct oracle *oracle,
 
 enum err oracle_init(struct oracle *oracle, const struct problem *problem,
                      uint32_t dims, uint32_t chunks,
-                     const struct optim_options *optim, const int *shift)
+                     const struct optim_options *optim, const int *shift,
+                     const struct neural_model *net)
 {
     enum err err = ERR_OK;
 
@@ -445,6 +463,9 @@ enum err oracle_init(struct oracle *oracle, const struct problem *problem,
         err = followed_init(&oracle->followed, dims, chunks, *shift);
     if (oracle->followed.on)
         oracle->dims = follow_dims(dims);
+    if (err == ERR_OK && net != NULL)
+        err = networked_init(&oracle->net, net, problem->data, problem->isa,
+                             optim, chunks);
     if (err == ERR_OK)
         err = make_room(oracle, optim->steps);
     if (err == ERR_OK && problem != NULL &&
@@ -462,6 +483,7 @@ enum err oracle_init(struct oracle *oracle, const struct problem *problem,
 void oracle_close(struct oracle *oracle)
 {
     followed_close(&oracle->followed);
+    networked_close(&oracle->net);
     bounds_close(&oracle->bounds);
     problem_round_close(&oracle->round);
     mem_free(oracle->scale);

@@ -23,6 +23,7 @@
 #include "model/linear/problem.h"
 #include "optim/local.h"
 #include "sim/followed.h"
+#include "sim/networked.h"
 
 /* At most so many integers are remembered. */
 #define ORACLE_MEMO_MAX (UINT64_C(1) << 21)
@@ -32,6 +33,7 @@ struct oracle {
     struct bounds bounds;
     uint32_t dims, sum_dims, chunks;
     struct followed followed; /* Off where bounds are proved. */
+    struct networked net;     /* Of a network, else without a model. */
     uint32_t steps;           /* Made; fewer than asked for if tol ended it. */
     struct digest *hash;      /* Of the weights after t updates, t <= steps. */
     double *weights;          /* Final. */
@@ -54,14 +56,14 @@ struct oracle {
     struct local local;
 };
 
-/* `problem` NULL: zero gradients, `dims` and `chunks` as given.  `shift` NULL:
+/* Of a network `problem` has the rows, and `dims` are its own.
+ * `problem` NULL: zero gradients, `dims` and `chunks` as given.  `shift` NULL:
  * bounds are proved; else nothing is, of 2^shift times the problem's values:
  * `dims` of them, and oracle->dims are the job's, sizes included. */
-MUST_CHECK enum err oracle_init(struct oracle *oracle,
-                                const struct problem *problem, uint32_t dims,
-                                uint32_t chunks,
-                                const struct optim_options *optim,
-                                const int *shift);
+MUST_CHECK enum err
+oracle_init(struct oracle *oracle, const struct problem *problem, uint32_t dims,
+            uint32_t chunks, const struct optim_options *optim,
+            const int *shift, const struct neural_model *net);
 void oracle_close(struct oracle *oracle);
 
 /* If the gradient at these weights is remembered, carry the computation out

@@ -54,7 +54,8 @@ static enum err shape(const struct sim_options *options, uint32_t *dims,
                        options->code.name);
     CHECK(!options->follow || options->problem != NULL);
     if (options->problem != NULL) {
-        *dims = problem_dims(options->problem);
+        *dims = options->net != NULL ? neural_sums_dims(&options->net->neural)
+                                     : problem_dims(options->problem);
         *chunks = optim_chunks(&options->optim,
                                dataset_chunks(options->problem->data));
         return ERR_OK;
@@ -159,9 +160,9 @@ static enum err open_world(struct world *world, struct why *why)
         err = code_class(options, chunks, &class, why);
     if (err != ERR_OK)
         return err;
-    err = oracle_init(&world->oracle, options->problem, dims, chunks,
-                      &options->optim,
-                      options->follow ? &options->follow_shift : NULL);
+    err = oracle_init(
+        &world->oracle, options->problem, dims, chunks, &options->optim,
+        options->follow ? &options->follow_shift : NULL, options->net);
     if (err != ERR_OK)
         return why_set(why, err, "one machine alone: %s", err_text(err));
     err = make_workers(world);

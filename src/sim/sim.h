@@ -25,6 +25,7 @@
 #include "core/star/coordinator.h"
 #include "core/trace.h"
 #include "model/linear/problem.h"
+#include "model/net/neural_model.h"
 #include "optim/optim.h"
 #include "plan/delay.h"
 
@@ -92,6 +93,7 @@ struct sim_options {
     /* What is trained; NULL: no gradients (all sums zero), `rows` and
      * `chunk_rows` say how many chunks there are. */
     const struct problem *problem;
+    const struct neural_model *net; /* Of the problem's rows; NULL: linear. */
     uint32_t rows, chunk_rows;
     struct optim_options optim; /* rows and steps included. */
     struct code_spec code;

@@ -19,6 +19,8 @@ local=$(hash --shuffle local)
 test "$(hash --shuffle local -n 3)" = "$local" || echo "local: another hash"
 whole=$(hash --batch 200 --chunk-rows 32)
 test "$(hash --batch 1000 --chunk-rows 32 -n 2)" = "$whole" || echo "all rows: another hash"
+simulated=$("$MUSTER" simulate $data --net "$net" --passes 2 --batch 64 --lr 0.002 -n 4 --code frc 2>/dev/null | sed -n 's/^model *\(.\{12\}\).*/\1/p')
+test "$simulated" = "$one" || echo "simulated to another hash"
 # In mid-pass, and on; alone, and with workers.
 for who in "" "-n 2"
 do

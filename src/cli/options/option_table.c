@@ -73,7 +73,7 @@ static const struct option_use uses[OPTIONS] = {
     {OPT_OWNER_WAIT, files, CMD_TRAIN, 0},
     {OPT_RAW, files, CMD_DATA, 0},
     {OPT_SHA256, files, CMD_DATA, 0},
-    {OPT_NET, problem, CMD_TRAIN, CMD_TRAIN},
+    {OPT_NET, problem, BOTH, CMD_TRAIN},
     {OPT_INIT, problem, CMD_TRAIN, 0},
     {OPT_MODEL, problem, BOTH, BOTH},
     {OPT_LOSS, problem, BOTH, 0},

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "learn/coded_data.h"
+#include "learn/family/family.h"
 #include "sim/sim.h"
 
 #define LANE_STEPS 6u
@@ -188,7 +189,6 @@ static void take_result(struct sim_result *result, struct study *study)
     study->coverage = result->coverage;
     study->ages = (struct ages){result->stats.aged, result->stats.age_sum,
                                 result->stats.age_max};
-    study->hash = result->hash;
     study->loss = result->loss;
     study->weights = result->weights;
     result->weights = NULL;
@@ -204,6 +204,7 @@ static void set_problem(const struct study_options *options,
 
     if (options->compute) {
         sim->problem = problem;
+        sim->net = setup_net(setup);
         sim->rows = setup->data.rows;
         sim->chunk_rows = setup->data.chunk_rows;
         sim->optim = setup_optim(setup, &candidate->spec);
@@ -252,6 +253,8 @@ static enum err run_core(const struct study_options *options,
     if (err == ERR_OK)
         take_result(&result, study);
     study->computed = err == ERR_OK && options->compute;
+    if (study->computed)
+        study->hash = setup_family(setup)->hash(setup, study->weights);
     sim_result_close(&result);
     return err;
 }

@@ -41,6 +41,8 @@ struct family {
     /* The outputs and weights of a model's file.  ERR_NOMEM. */
     enum err (*fill)(const struct setup *setup, const double *w,
                      struct model_file *model);
+    /* What names these weights. */
+    struct digest (*hash)(const struct setup *setup, const double *w);
     /* As fit_settle. */
     enum err (*settle)(const struct setup *setup, struct pool *pool,
                        struct train_result *result);

@@ -146,6 +146,13 @@ static enum err settle(const struct setup *setup, struct pool *pool,
     return err;
 }
 
+static struct digest hash(const struct setup *setup, const double *w)
+{
+    const struct problem problem = setup_problem(setup);
+
+    return problem_hash(&problem, w);
+}
+
 const struct family linear_family = {
     .begin = begin,
     .constant = true,
@@ -157,5 +164,6 @@ const struct family linear_family = {
     .profile = profile,
     .measure = measure,
     .fill = fill,
+    .hash = hash,
     .settle = settle,
 };

@@ -326,6 +326,11 @@ static enum err settle(const struct setup *setup, struct pool *pool,
     return ERR_OK;
 }
 
+static struct digest hash(const struct setup *setup, const double *w)
+{
+    return neural_hash(&setup->net.neural, w);
+}
+
 const struct family net_family = {
     .numbered = true,
     .begin = begin,
@@ -338,5 +343,6 @@ const struct family net_family = {
     .digest = digest,
     .measure = measure,
     .fill = fill,
+    .hash = hash,
     .settle = settle,
 };

@@ -192,6 +192,23 @@ void neural_close(struct neural *net)
     *net = (struct neural){0};
 }
 
+struct digest neural_hash(const struct neural *net, const double *w)
+{
+    float some[1024];
+    struct hasher hasher;
+    size_t used = 0;
+
+    hasher_init(&hasher);
+    for (size_t j = 0; j < net->parameters; j++) {
+        some[used++] = (float)w[j];
+        if (used == sizeof some / sizeof *some || j + 1 == net->parameters) {
+            hasher_add(&hasher, some, used * sizeof *some);
+            used = 0;
+        }
+    }
+    return hasher_end(&hasher);
+}
+
 /* --- first weights ------------------------------------------------------- */
 
 static bool before_relu(const struct neural *net, uint32_t layer)

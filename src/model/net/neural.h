@@ -30,6 +30,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 
 #define NEURAL_LAYERS_MAX  256u
 #define NEURAL_TENSORS_MAX (2 * NEURAL_LAYERS_MAX)
@@ -42,7 +43,7 @@
  *
  *     bits              51     36     32     28     24     20     16
  *     MLP, loss         .5012  .5012  .4998  .5013  .4992  .4907  .5385
- *     CNN, loss         .2851         .2857  .2856  .2856   .3147
+ *     CNN, loss         .2851         .2857  .2856  .2856  .3147
  *     bytes a weight    5.5    3.7    3.2    2.7    2.2    1.7    1.2
  *
  * 30 leave 23 to the largest number of a microbatch among 8, a float's own, and
@@ -94,6 +95,10 @@ static inline uint32_t neural_sums_dims(const struct neural *net)
 {
     return (uint32_t)net->parameters + net->tensor_count + 1;
 }
+
+/* What names weights: their hash as the floats that the network computes
+ * with (hash_f32). */
+struct digest neural_hash(const struct neural *net, const double *w);
 
 /* A function of the seed: weights before a relu as He and others drew them
  * (ICCV 2015: normal, variance 2 / inputs; normal as rng_normal_at), the others
