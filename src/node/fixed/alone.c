@@ -35,11 +35,12 @@ static enum err report(const struct objective *objective,
 /* From a state that was saved, if there is one, to the end. */
 static enum err run(const struct objective *objective,
                     const struct optim_options *optim,
-                    struct evaluator *evaluator,
+                    struct evaluator *evaluator, struct pool *pool,
                     const struct alone_hooks *hooks,
                     struct alone_result *result, struct why *why)
 {
     const struct trainer_options options = {.optim = *optim,
+                                            .pool = pool,
                                             .dims = objective->dims,
                                             .vectors = objective->vectors,
                                             .length = objective->length,
@@ -91,7 +92,8 @@ static enum err train(const struct objective_options *what, struct pool *pool,
         return err;
     err = evaluator_open(&objective.brief, &objective.shelf, pool, &evaluator);
     if (err == ERR_OK)
-        err = run(&objective, what->optim, evaluator, hooks, result, why);
+        err = run(&objective, what->optim, evaluator, pool, hooks, result,
+                  why);
     evaluator_close(evaluator);
     objective_close(&objective);
     return err;

@@ -46,6 +46,7 @@ static enum err open_all(struct lockstep *l)
     const uint64_t chunks = l->evaluator->chunks;
     const uint64_t rank = l->collective->ops->rank(l->collective->context);
     const size_t dims = l->trainer->sum_dims;
+    enum err err;
 
     CHECK(rank < ranks(l));
     l->first = (uint32_t)(rank * chunks / ranks(l));
@@ -54,7 +55,9 @@ static enum err open_all(struct lockstep *l)
     l->shared = mem_new(ranks(l) > 1 ? dims + EXTRAS : 0, sizeof *l->shared);
     if (l->sums == NULL || l->shared == NULL)
         return ERR_NOMEM;
-    return tally_init(&l->tally, l->trainer->sum_dims, l->evaluator->chunks);
+    err = tally_init(&l->tally, l->trainer->sum_dims, l->evaluator->chunks);
+    l->tally.pool = l->trainer->options.pool;
+    return err;
 }
 
 static void close_all(struct lockstep *l)
