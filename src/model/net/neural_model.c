@@ -62,10 +62,8 @@ static bool is_image(const struct neural_shape *shape)
 /* The place in torch.nn.Sequential: one further behind a Flatten. */
 static uint32_t place_of(const struct neural *net, uint32_t layer)
 {
-    for (uint32_t i = 0; i <= layer; i++) {
-        const struct layer *const l = &net->layers[i];
-
-        if (l->ops->whole && is_image(&l->in))
+    for (uint32_t i = 0; i <= layer && is_image(&net->in); i++) {
+        if (net->layers[i].ops->whole)
             return layer + 1;
     }
     return layer;

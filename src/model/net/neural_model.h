@@ -3,7 +3,7 @@
  * as torch has them.
  *
  * As torch.nn.Sequential would name and lay them out, if made of the same
- * layers and a Flatten before the first dense one whose input is an image:
+ * layers and, where rows are images, a Flatten before the first dense one:
  *
  *     conv3x3x32 relu pool2 dense10       0.weight [32, channels, 3, 3]
  *                                         0.bias   [32]

@@ -47,8 +47,8 @@ static void test_names_and_shapes(void **state)
     assert_tensor(&model.neural, 3, "3.bias", 1, (uint32_t[]){4});
     assert_tensor(&model.neural, 4, "5.weight", 2, (uint32_t[]){2, 4});
     neural_model_close(&model);
-    make(&model, "conv4x3x5 relu dense4"); /* Nothing is left to flatten. */
-    assert_tensor(&model.neural, 2, "2.weight", 2, (uint32_t[]){4, 5});
+    make(&model, "conv4x3x5 relu dense4"); /* 1 x 1 pixel is an image, too. */
+    assert_tensor(&model.neural, 2, "3.weight", 2, (uint32_t[]){4, 5});
     neural_model_close(&model);
 }
 
