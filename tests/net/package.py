@@ -829,8 +829,8 @@ print({h.hash_ for h in (made(workers=2), made(n_jobs=1), made(flat, shape=(8, 8
 print(made(random_state=7).hash_ != one.hash_, made(recipe={"schedule": "cosine"}).hash_ != one.hash_)
 print(np.allclose(one.predict_proba(flat).sum(axis=1), 1), one.model_.layers == net,
       one.model_.weights.shape == (one.model_.dims,), one.model_.weights.dtype == np.float32)
-one.save("images.model")
-again = muster.load("images.model")
+one.save("images.safetensors")
+again = muster.load("images.safetensors")
 print((again.predict(flat) == one.predict(images)).all(), again.hash == one.hash_,
       (pickle.loads(pickle.dumps(one)).predict(flat) == one.predict(flat)).all())
 def refused(f, part):
