@@ -92,8 +92,7 @@ static enum err train(const struct objective_options *what, struct pool *pool,
         return err;
     err = evaluator_open(&objective.brief, &objective.shelf, pool, &evaluator);
     if (err == ERR_OK)
-        err = run(&objective, what->optim, evaluator, pool, hooks, result,
-                  why);
+        err = run(&objective, what->optim, evaluator, pool, hooks, result, why);
     evaluator_close(evaluator);
     objective_close(&objective);
     return err;
