@@ -182,7 +182,8 @@ def zeros():
     refuses("z.csv", no_text)
     refuses("/dev/zero", no_text)
     for path, words in (("/dev/zero", "a device; a model is a file"),
-                        ("z.svm", "not a model in LIBLINEAR's text form")):
+                        ("z.svm", "not a model, neither LIBLINEAR's text nor a "
+                         "network in safetensors")):
         done = subprocess.run([MUSTER, "model", "show", path],
                               capture_output=True, text=True, timeout=60,
                               check=False)
