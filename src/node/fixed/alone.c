@@ -10,6 +10,8 @@
 #include "node/fixed/evaluate.h"
 #include "node/fixed/sequential.h"
 
+#define LONG_DIMS 32768u /* Steps of fewer are made before a thread wakes. */
+
 static enum err report(const struct objective *objective,
                        const struct trainer *trainer, bool stopped,
                        struct alone_result *result)
@@ -39,8 +41,9 @@ static enum err run(const struct objective *objective,
                     const struct alone_hooks *hooks,
                     struct alone_result *result, struct why *why)
 {
+    const bool is_long = objective->dims >= LONG_DIMS;
     const struct trainer_options options = {.optim = *optim,
-                                            .pool = pool,
+                                            .pool = is_long ? pool : NULL,
                                             .dims = objective->dims,
                                             .vectors = objective->vectors,
                                             .length = objective->length,
