@@ -176,8 +176,9 @@ static const struct option own[OPTIONS - RECIPE_OPTIONS] = {
     OWN(OPT_SAVE) = {.name = "save",
                      .kind = VALUE_TEXT,
                      .value = "FILE",
-                     .help = "write the model there, in LIBLINEAR's text form; "
-                             "--save FILE is the same, also without DATA",
+                     .help = "write the model there, in LIBLINEAR's text form, "
+                             "a network as safetensors; --save FILE is the "
+                             "same, also without DATA",
                      .traits = TRAIT(SAVE)},
     OWN(OPT_ADDRESS) =
         {.name = "address",
