@@ -822,7 +822,8 @@ def made(x=images, y=words, **more):
     return NetClassifier(net, passes=10, batch=30, lr=0.01, **more).fit(x, y)
 one = made()
 flat = images.reshape(300, -1)
-print(one.score(images, words) > 0.9, list(one.classes_), one.shape_ == (8, 8), one.n_iter_ == 100)
+print(one.score(images, words) > 0.9, list(one.classes_) == ["apart", "down", "right"],
+      one.shape_ == (8, 8), one.n_iter_ == 100)
 print({h.hash_ for h in (made(workers=2), made(n_jobs=1), made(flat, shape=(8, 8, 1)),
                          made(flat.astype(float), shape=(8, 8)), made(images[..., None]))}
       == {one.hash_})
