@@ -88,3 +88,9 @@ echo "--- rows that a line tells apart"
 seq 20 | awk '{ print $1 "," ($1 > 10 ? "b" : "a") }' >apart.csv
 "$MUSTER" train apart.csv -q --l2 0 | sed -n 's/|gradient|.*//; /ended/,/steps/{/steps/!p}'
 "$MUSTER" train apart.csv -q | sed -n 's/|gradient|.*//; /ended/,/steps/{/steps/!p}'
+echo "--- an easy first batch is no objective to rise above"
+for seed in 1 2 4; do
+    "$MUSTER" train gen:linear:1000,5 --batch 4 --steps 5 --lr 1e-9 --seed $seed -q 2>&1 | sed -n 's/|gradient|.*//; /ended/p'
+done
+"$MUSTER" train gen:digits:256 --net "dense64 relu dense10" --steps 6 --lr 1e-6 -q 2>&1 | grep ended
+"$MUSTER" train gen:digits:256 --net "dense32 relu dense10" --steps 60 --lr 1000 -q 2>&1 | grep -A 1 ended | sed 's/was [0-9.]*/was N/; /steps/d'

@@ -111,21 +111,6 @@ static enum err fill(const struct setup *setup, const double *w,
     return model->w != NULL ? ERR_OK : ERR_NOMEM;
 }
 
-/* Estimated sums may put the start anywhere; the rows tell. */
-static enum err measure_start(const struct setup *setup,
-                              const struct problem *problem, struct pool *pool,
-                              struct optim_outcome *outcome)
-{
-    double *zero = mem_new(problem_dims(problem), sizeof *zero);
-    const enum err err = zero == NULL
-                             ? ERR_NOMEM
-                             : evaluate_at(problem, pool, &setup->optim, zero,
-                                           &outcome->objective_first, NULL);
-
-    mem_free(zero);
-    return err;
-}
-
 static enum err settle(const struct setup *setup, struct pool *pool,
                        struct train_result *result)
 {
@@ -134,8 +119,8 @@ static enum err settle(const struct setup *setup, struct pool *pool,
     enum err err = ERR_OK;
 
     if (setup->exactness == EXACT_APPROX) {
-        outcome->at_model = false;
-        err = measure_start(setup, &problem, pool, outcome);
+        outcome->at_model = false; /* Sums that were estimated; rows tell. */
+        err = evaluate_start(&problem, pool, &setup->optim, outcome);
     }
     if (err == ERR_OK)
         err = evaluate_outcome(&problem, pool, &setup->optim, result->weights,

@@ -301,28 +301,41 @@ static enum err fill(const struct setup *setup, const double *w,
     return net->parameters != NULL ? ERR_OK : ERR_NOMEM;
 }
 
-/* One look at all rows, dropping nothing: the loss of batches says little of
- * the model that they led to. */
-static enum err settle(const struct setup *setup, struct pool *pool,
-                       struct train_result *result)
+/* Of all rows, dropping nothing; infinite where a score is not finite. */
+static enum err objective_at(const struct setup *setup, struct pool *pool,
+                             const double *w, double *objective)
 {
-    const struct optim_options *const optim = &setup->optim;
-    struct optim_outcome *const outcome = &result->outcome;
+    const double l2 = setup->optim.l2;
     struct metrics metrics = metrics_none();
-    const enum err err =
-        measure_with(setup, &setup->data, pool, result->weights, &metrics);
+    const enum err err = measure_with(setup, &setup->data, pool, w, &metrics);
     const double loss =
         model_ops(setup->model)->classes ? metrics.logloss : metrics.mse / 2;
     double norm = 0;
 
-    if (err != ERR_OK && err != ERR_RANGE)
+    for (size_t j = 0; l2 > 0 && j < setup->net.neural.parameters; j++)
+        norm += w[j] * w[j];
+    *objective = err == ERR_OK ? loss + l2 * norm : HUGE_VAL;
+    return err == ERR_RANGE ? ERR_OK : err;
+}
+
+/* The loss of batches says little of the model that they led to, and that of
+ * the first one little of where it began: who looks worse than that is held
+ * against all rows. */
+static enum err settle(const struct setup *setup, struct pool *pool,
+                       struct train_result *result)
+{
+    struct optim_outcome *const outcome = &result->outcome;
+    enum err err =
+        objective_at(setup, pool, result->weights, &outcome->objective);
+
+    if (err == ERR_OK && outcome->objective > outcome->objective_first)
+        err =
+            objective_at(setup, pool, setup->start, &outcome->objective_first);
+    if (err != ERR_OK)
         return err;
-    for (size_t j = 0; optim->l2 > 0 && j < setup->net.neural.parameters; j++)
-        norm += result->weights[j] * result->weights[j];
-    outcome->objective = err == ERR_OK ? loss + optim->l2 * norm : HUGE_VAL;
     outcome->gradient_norm = nan("");
     outcome->at_model = true;
-    optim_judge(optim, outcome);
+    optim_judge(&setup->optim, outcome);
     return ERR_OK;
 }
 

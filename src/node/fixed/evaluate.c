@@ -144,6 +144,20 @@ enum err evaluate_hidden(const struct problem *problem, struct pool *pool,
     return err;
 }
 
+enum err evaluate_start(const struct problem *problem, struct pool *pool,
+                        const struct optim_options *options,
+                        struct optim_outcome *outcome)
+{
+    double *const zero = mem_new(problem_dims(problem), sizeof *zero);
+    const enum err err = zero == NULL
+                             ? ERR_NOMEM
+                             : evaluate_at(problem, pool, options, zero,
+                                           &outcome->objective_first, NULL);
+
+    mem_free(zero);
+    return err;
+}
+
 enum err evaluate_outcome(const struct problem *problem, struct pool *pool,
                           const struct optim_options *options, const double *w,
                           struct optim_outcome *outcome)
@@ -159,6 +173,10 @@ enum err evaluate_outcome(const struct problem *problem, struct pool *pool,
         err = ERR_OK;
     }
     outcome->at_model = err == ERR_OK;
+    /* The first batch may have been an easy one. */
+    if (err == ERR_OK && options->sampler.kind != SAMPLER_WHOLE &&
+        outcome->objective > outcome->objective_first)
+        err = evaluate_start(problem, pool, options, outcome);
     optim_judge(options, outcome);
     return err;
 }
