@@ -203,11 +203,13 @@ static enum err find_said(const struct safetensors *file, struct said *said,
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         *texts[i] = safetensors_note(file, keys[i]);
-        if (*texts[i] == NULL)
-            return why_set(why, ERR_FORMAT,
-                           "tensors, but not of a network that `muster train "
-                           "--net` saved: its metadata has no '%s'",
-                           keys[i]);
+        if (*texts[i] == NULL) {
+            (void)why_set(why, ERR_FORMAT,
+                          "tensors, but not of a network that `muster train "
+                          "--net` saved: its metadata has no '%s'",
+                          keys[i]);
+            return ERR_FORMAT;
+        }
     }
     return ERR_OK;
 }
@@ -337,8 +339,10 @@ static enum err take_tensors(const struct safetensors *file,
         return err;
     room = mem_new(net->neural.parameters, sizeof *room);
     net->parameters = mem_new(net->neural.parameters, sizeof *net->parameters);
-    if (room == NULL || net->parameters == NULL)
-        err = why_set(why, ERR_NOMEM, "out of memory");
+    if (room == NULL || net->parameters == NULL) {
+        mem_free(room);
+        return why_set(why, ERR_NOMEM, "out of memory");
+    }
     for (uint32_t t = 0; err == ERR_OK && t < net->neural.tensor_count; t++)
         err = take_tensor(file, t, net, room, why);
     mem_free(room);

@@ -56,10 +56,11 @@ static double gradient(const struct neural *net, const float *parameters,
                                      .seed = 8,
                                      .step = 9};
     struct neural_sums sums = {
-        .exponent = exponent, .sum = sum, .size = size, .loss = &loss};
+        .exponent = exponent, .size = size, .loss = &loss};
     struct neural_work *work;
     struct why why;
 
+    sums.sum = sum;
     for (uint32_t s = 0; s < samples; s++) {
         label[s] = s % (uint32_t)neural_floats(&net->out);
         id[s] = s;

@@ -116,8 +116,9 @@ static enum err gradient(struct made *m, struct neural_work *work,
                                      .seed = 5,
                                      .step = step};
     struct neural_sums sums = {
-        .exponent = m->exponent, .sum = m->sum, .size = m->size, .loss = loss};
+        .exponent = m->exponent, .sum = m->sum, .size = m->size};
 
+    sums.loss = loss;
     return neural_work_gradient(work, &rows, &sums);
 }
 

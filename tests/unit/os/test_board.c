@@ -406,15 +406,14 @@ static void *ring_on(void *argument)
 static void test_no_ring_is_lost_among_several(void **state)
 {
     struct board *board = board_of(2);
-    const struct bell_ringer ringers[2] = {{board, 0}, {board, 1}};
+    struct bell_ringer ringers[2] = {{board, 0}, {board, 1}};
     uint8_t note[BOARD_NOTE_BYTES];
     uint32_t taken[2] = {0};
     pthread_t thread[2];
 
     (void)state;
     for (uint32_t i = 0; i < 2; i++)
-        assert_int_equal(pthread_create(&thread[i], NULL, ring_on,
-                                        (void *)(uintptr_t)&ringers[i]),
+        assert_int_equal(pthread_create(&thread[i], NULL, ring_on, &ringers[i]),
                          0);
     while (taken[0] < RINGS || taken[1] < RINGS) {
         assert_true(rings(board, BOARD_COORDINATOR, 10000));
