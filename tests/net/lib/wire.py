@@ -4,6 +4,7 @@ docs/protocol.md and src/wire/codec.c have the rest.
 """
 
 import os
+import re
 import socket
 import struct
 import subprocess
@@ -11,7 +12,8 @@ from pathlib import Path
 
 HELLO, REJECT = 1, 3
 MAGIC = b"MUSTER-1"
-VERSION = 12
+VERSION = int(re.search(r"MSG_VERSION +(\d+)u", (
+    Path(__file__).parents[3] / "src/core/msg.h").read_text())[1])
 DEADLINE_S = 20
 
 
