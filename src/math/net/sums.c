@@ -3,7 +3,6 @@
  */
 #include "math/net/sums.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "math/exact/grid.h"
@@ -25,29 +24,18 @@ bool sums_largest(uint32_t bits, int exponent, double *largest)
 bool sums_add(enum isa isa, const float *x, size_t count, int exponent,
               int64_t *sum, double *largest)
 {
-    const double scale = power_of_two(exponent);
     const size_t whole = count / WHOLE * WHOLE;
-    bool good = net_ops(isa)->sums_add(x, whole, exponent, sum, largest);
+    const bool good = net_ops(isa)->sums_add(x, whole, exponent, sum, largest);
 
-    for (size_t i = whole; i < count; i++) {
-        const double v = (double)x[i] * scale;
-
-        if (!(fabs(v) < 0x1p51)) {
-            good = false;
-            continue;
-        }
-        sum[i] += llrint(v);
-        *largest = fabs(v) > *largest ? fabs(v) : *largest;
-    }
-    return good;
+    return net_portable.sums_add(x + whole, count - whole, exponent,
+                                 sum + whole, largest) &&
+           good;
 }
 
 bool sums_finite(enum isa isa, const float *x, size_t count)
 {
     const size_t whole = count / WHOLE * WHOLE;
-    bool good = net_ops(isa)->sums_finite(x, whole);
 
-    for (size_t i = whole; i < count; i++)
-        good &= isfinite(x[i]) != 0;
-    return good;
+    return net_ops(isa)->sums_finite(x, whole) &&
+           net_portable.sums_finite(x + whole, count - whole);
 }
