@@ -17,7 +17,7 @@
 #include "model/files/safetensors.h"
 #include "model/net/neural_model.h"
 
-enum { HEAD_BYTES = 512, WEIGHT_BYTES = 32 };
+enum { HEAD_BYTES = 512 };
 #define MARK "muster" /* Before a kind that LIBLINEAR has no name for. */
 
 /* The only solver with a vector for each of two classes. */
@@ -111,19 +111,22 @@ struct text {
     size_t capacity, size;
 };
 
-/* %.17g, with a point whatever the locale. */
+size_t model_number_text(double value, char text[MODEL_NUMBER_SIZE])
+{
+    const int count = snprintf(text, MODEL_NUMBER_SIZE, "%.17g", value);
+
+    CHECK(count > 0 && count < MODEL_NUMBER_SIZE - 1);
+    for (int i = 0; i < count; i++) {
+        if (text[i] == ',')
+            text[i] = '.';
+    }
+    return (size_t)count;
+}
+
 static void put_number(struct text *out, double value, char end)
 {
-    char *const first = out->data + out->size;
-    const int count = snprintf(first, WEIGHT_BYTES, "%.17g", value);
-
-    CHECK(count > 0 && count < WEIGHT_BYTES - 1);
-    for (int i = 0; i < count; i++) {
-        if (first[i] == ',')
-            first[i] = '.';
-    }
-    first[count] = end;
-    out->size += (size_t)count + 1;
+    out->size += model_number_text(value, out->data + out->size);
+    out->data[out->size++] = end;
     CHECK(out->size <= out->capacity);
 }
 
@@ -176,8 +179,8 @@ static enum err encode_linear(const struct model_file *model, char **text,
     if (has_encoder(model) &&
         encoder_to_text(&model->encoder, &encoder, &encoder_size) != ERR_OK)
         return ERR_NOMEM;
-    out.capacity = HEAD_BYTES + (numbers + count) * WEIGHT_BYTES +
-                   (size_t)model->classes * WEIGHT_BYTES + encoder_size;
+    out.capacity = HEAD_BYTES + (numbers + count) * MODEL_NUMBER_SIZE +
+                   (size_t)model->classes * MODEL_NUMBER_SIZE + encoder_size;
     out.data = mem_new(out.capacity, 1);
     if (out.data == NULL) {
         mem_free(encoder);
@@ -305,18 +308,25 @@ static bool whole_within(double value, double low, double high)
     return value >= low && value <= high && value == floor(value);
 }
 
-/* Of two that are equal one could never be said. */
-static enum err check_labels(const double *label, uint32_t count, uint32_t line,
-                             struct why *why)
+const double *model_label_twice(const double *label, uint32_t count)
 {
     for (uint32_t k = 1; k < count; k++) {
         for (uint32_t before = 0; before < k; before++)
             if (label[k] == label[before])
-                return why_set(why, ERR_FORMAT,
-                               "line %u: label %.17g is there twice", line,
-                               label[k]);
+                return &label[k];
     }
-    return ERR_OK;
+    return NULL;
+}
+
+static enum err check_labels(const double *label, uint32_t count, uint32_t line,
+                             struct why *why)
+{
+    const double *const twice = model_label_twice(label, count);
+
+    return twice == NULL
+               ? ERR_OK
+               : why_set(why, ERR_FORMAT, "line %u: label %.17g is there twice",
+                         line, *twice);
 }
 
 static enum err read_labels(struct words *in, uint32_t line,

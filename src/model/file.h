@@ -71,6 +71,13 @@ void model_file_close(struct model_file *model); /* Zeroed is safe. */
 /* The word that a label stands for; NULL if labels are numbers. */
 const char *model_file_word(const struct model_file *model, double label);
 
+/* %.17g, with a point whatever the locale.  Returns its length. */
+#define MODEL_NUMBER_SIZE 32
+size_t model_number_text(double value, char text[MODEL_NUMBER_SIZE]);
+/* One of these that is equal to another, so that it could never be said; NULL
+ * if there is none. */
+const double *model_label_twice(const double *label, uint32_t count);
+
 /* The file's bytes, to be freed with mem_free; not NUL-terminated.  ERR_RANGE
  * if a weight is not finite. */
 MUST_CHECK enum err model_file_encode(const struct model_file *model,

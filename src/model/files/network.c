@@ -5,7 +5,6 @@
  */
 #include "model/files/network.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +14,7 @@
 #include "data/span.h"
 #include "data/text/number.h"
 #include "math/golden/golden.h"
+#include "math/net/sums.h"
 #include "model/file.h"
 #include "model/files/safetensors.h"
 #include "model/net/neural_model.h"
@@ -22,31 +22,19 @@
 static const char *const losses[] = {
     [NEURAL_SOFTMAX] = "softmax", [NEURAL_SQUARED] = "squared"};
 enum { LOSS_NAMES = sizeof losses / sizeof *losses, NOTES_MAX = 8 };
-enum { NUMBER_SIZE = 32, SHAPE_SIZE = 48 };
+enum { SHAPE_SIZE = 48 };
 
 /* --- writing ------------------------------------------------------------- */
 
-/* %.17g, with a point whatever the locale. */
-static size_t put_number(char *out, double value)
-{
-    const int count = snprintf(out, NUMBER_SIZE, "%.17g", value);
-
-    for (char *at = out; *at != '\0'; at++) {
-        if (*at == ',')
-            *at = '.';
-    }
-    return (size_t)count;
-}
-
 static char *labels_text(const struct model_file *model)
 {
-    char *text = mem_new((size_t)model->classes + 1, NUMBER_SIZE);
+    char *text = mem_new((size_t)model->classes + 1, MODEL_NUMBER_SIZE);
     size_t used = 0;
 
     for (uint32_t k = 0; text != NULL && k < model->classes; k++) {
         if (k > 0)
             text[used++] = ' ';
-        used += put_number(text + used, model->label[k]);
+        used += model_number_text(model->label[k], text + used);
     }
     return text;
 }
@@ -85,7 +73,7 @@ static char *encoder_text(const struct encoder *encoder)
 struct notes {
     struct tensor_note note[NOTES_MAX];
     size_t count;
-    char shape[SHAPE_SIZE], divisor[NUMBER_SIZE], hash[DIGEST_TEXT];
+    char shape[SHAPE_SIZE], divisor[MODEL_NUMBER_SIZE], hash[DIGEST_TEXT];
     char *labels, *encoder;
 };
 
@@ -105,7 +93,7 @@ static enum err make_notes(const struct model_file *model, struct notes *notes)
 
     (void)snprintf(notes->shape, sizeof notes->shape, "%ux%ux%u", in->height,
                    in->width, in->channels);
-    (void)put_number(notes->divisor, net->divisor);
+    (void)model_number_text(net->divisor, notes->divisor);
     if (model->classes > 0)
         notes->labels = labels_text(model);
     if (encoded)
@@ -144,15 +132,6 @@ static void make_tensors(const struct neural_model *net, float *room,
     }
 }
 
-static bool finite_all(const float *numbers, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (!isfinite(numbers[i]))
-            return false;
-    }
-    return true;
-}
-
 enum err network_file_encode(const struct model_file *model, char **bytes,
                              size_t *size)
 {
@@ -166,7 +145,7 @@ enum err network_file_encode(const struct model_file *model, char **bytes,
     if (room != NULL && shown != NULL && tensors != NULL)
         err = make_notes(model, &notes);
     if (err == ERR_OK &&
-        !finite_all(model->net->parameters, neural->parameters))
+        !sums_finite(isa_best(), model->net->parameters, neural->parameters))
         err = ERR_RANGE;
     if (err == ERR_OK) {
         make_tensors(model->net, room, shown, tensors);
@@ -321,7 +300,7 @@ static enum err take_tensor(const struct safetensors *file, uint32_t t,
     if (tensor == NULL)
         return err;
     memcpy(room, tensor->data, count * sizeof *room);
-    if (!finite_all(room, count))
+    if (!sums_finite(isa_best(), room, count))
         return why_set(why, ERR_RANGE,
                        "tensor '%s' has a number that is not finite",
                        tensor->name);
@@ -364,16 +343,6 @@ static enum err check_hash(const struct safetensors *file,
                    "was changed or damaged");
 }
 
-static bool labels_distinct(const struct model_file *model)
-{
-    for (uint32_t k = 1; k < model->classes; k++) {
-        for (uint32_t before = 0; before < k; before++)
-            if (model->label[k] == model->label[before])
-                return false;
-    }
-    return true;
-}
-
 /* One for each output, blanks between them. */
 static enum err take_labels(const struct safetensors *file,
                             struct model_file *model, struct why *why)
@@ -390,7 +359,8 @@ static enum err take_labels(const struct safetensors *file,
         if (number_parse(at, length, &model->label[k]) != NUMBER_OK)
             break;
         at += length + (at[length] == ' ' && k + 1 < model->classes);
-        if (k + 1 == model->classes && *at == '\0' && labels_distinct(model))
+        if (k + 1 == model->classes && *at == '\0' &&
+            model_label_twice(model->label, model->classes) == NULL)
             return ERR_OK;
     }
     return why_set(why, ERR_FORMAT,
