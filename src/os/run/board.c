@@ -301,12 +301,12 @@ uint8_t *board_answer_open(struct board *board, uint32_t berth, uint32_t answer)
 uint64_t board_answer_publish(struct board *board, uint32_t berth,
                               uint32_t answer)
 {
-    struct answer_head *head = &berth_at(board, berth)->answer[answer];
-    const uint64_t sequence =
-        atomic_load_explicit(&head->sequence, memory_order_relaxed) + 1;
+    struct answer_head *head;
+    uint64_t sequence;
 
     CHECK(answer < BOARD_ANSWERS);
-
+    head = &berth_at(board, berth)->answer[answer];
+    sequence = atomic_load_explicit(&head->sequence, memory_order_relaxed) + 1;
     /* Pairs with the acquire in board_answer. */
     atomic_store_explicit(&head->sequence, sequence, memory_order_release);
     return sequence;
