@@ -100,6 +100,11 @@ bool sampler_parse(const char *name, enum sampler_kind *kind)
 
 const struct sampler sampler_whole;
 
+uint32_t sampler_scattered(const struct sampler *sampler, uint32_t chunks)
+{
+    return sampler->kind == SAMPLER_ROWS ? chunks : 0;
+}
+
 static uint32_t divide_up(uint32_t a, uint32_t b)
 {
     return a / b + (a % b != 0);

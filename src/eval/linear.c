@@ -215,9 +215,8 @@ static enum err linear_open(const struct brief *brief,
         .dims = problem_dims(&made->problem),
         .sums = problem_dims(&made->problem),
         .chunks = shelf->part ? 0 : sampler_chunks(&made->sampler),
-        .scattered = made->sampler.kind == SAMPLER_ROWS
-                         ? dataset_chunks(shelf->data)
-                         : 0,
+        .scattered =
+            sampler_scattered(&made->sampler, dataset_chunks(shelf->data)),
         .shard_max = dataset_chunk_bytes_max(shelf->data),
     };
     err = linear_init(made);

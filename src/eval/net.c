@@ -123,9 +123,8 @@ static enum err net_open(const struct brief *brief, const struct shelf *shelf,
         .sums = neural_sums_dims(neural_of(made)),
         .chunks = sampler_chunks(&made->sampler),
         .shard_max = dataset_chunk_bytes_max(shelf->data),
-        .scattered = made->sampler.kind == SAMPLER_ROWS
-                         ? dataset_chunks(shelf->data)
-                         : 0,
+        .scattered =
+            sampler_scattered(&made->sampler, dataset_chunks(shelf->data)),
     };
     *out = &made->head;
     return ERR_OK;

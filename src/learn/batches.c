@@ -5,7 +5,8 @@
 #include "learn/batches.h"
 
 #include <stdio.h>
-#include <string.h>
+
+#include "base/check.h"
 
 #define DEFAULT_PASSES 10u
 #define SHARES         32u
@@ -82,10 +83,10 @@ enum err batches_choose(const struct recipe *recipe, const struct dataset *data,
                         struct sampler *sampler, struct why *why)
 {
     const char *shuffle = recipe_text(recipe, OPT_SHUFFLE);
-    const bool local = shuffle != NULL && strcmp(shuffle, "local") == 0;
-    const enum sampler_kind kind = local ? SAMPLER_LOCAL : SAMPLER_ROWS;
     const uint32_t batch = (uint32_t)recipe_count(recipe, OPT_BATCH);
+    enum sampler_kind kind = SAMPLER_ROWS;
 
+    CHECK(shuffle == NULL || sampler_parse(shuffle, &kind));
     *sampler = sampler_whole;
     if (recipe_text(recipe, OPT_BATCH) == NULL)
         return shuffle == NULL

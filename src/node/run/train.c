@@ -473,9 +473,8 @@ static struct job describe_job(struct train *train)
         .chunk_rows = data->chunk_rows,
         .dims = train->objective.dims,
         .chunks = train->objective.chunks,
-        .scattered = options->optim.sampler.kind == SAMPLER_ROWS
-                         ? dataset_chunks(data)
-                         : 0,
+        .scattered =
+            sampler_scattered(&options->optim.sampler, dataset_chunks(data)),
         .shard_max = dataset_chunk_bytes_max(data),
         .data = dataset_digest(data),
         .beat_us = BEAT_US,
