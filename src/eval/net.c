@@ -151,8 +151,7 @@ static enum err load(struct net *net, const struct computation *asked)
     if (asked->name != 0 && asked->name == net->loaded)
         return ERR_OK;
     net->loaded = 0;
-    for (uint32_t j = 0; j < parameters_of(net); j++)
-        net->model.parameters[j] = (float)asked->what.w[j];
+    neural_round(neural_of(net), asked->what.w, net->model.parameters);
     err = neural_work_load(net->work, net->model.parameters);
     if (err == ERR_OK)
         net->loaded = asked->name;

@@ -238,11 +238,11 @@ static enum err score(const struct setup *setup, const struct dataset *data,
 
     model.parameters = mem_new(count, sizeof *model.parameters);
     *z = mem_new(data->rows * neural_floats(&model.neural.out), sizeof **z);
-    for (size_t j = 0; model.parameters != NULL && j < count; j++)
-        model.parameters[j] = (float)w[j];
-    err = model.parameters == NULL || *z == NULL
-              ? ERR_NOMEM
-              : neural_model_scores(&model, data, setup->isa, pool, *z, NULL);
+    err = model.parameters == NULL || *z == NULL ? ERR_NOMEM : ERR_OK;
+    if (err == ERR_OK) {
+        neural_round(&model.neural, w, model.parameters);
+        err = neural_model_scores(&model, data, setup->isa, pool, *z, NULL);
+    }
     mem_free(model.parameters);
     return err;
 }
@@ -296,9 +296,10 @@ static enum err fill(const struct setup *setup, const double *w,
     if (err != ERR_OK)
         return err;
     net->parameters = mem_new(count, sizeof *net->parameters);
-    for (size_t j = 0; net->parameters != NULL && j < count; j++)
-        net->parameters[j] = (float)w[j];
-    return net->parameters != NULL ? ERR_OK : ERR_NOMEM;
+    if (net->parameters == NULL)
+        return ERR_NOMEM;
+    neural_round(&net->neural, w, net->parameters);
+    return ERR_OK;
 }
 
 /* Of all rows, dropping nothing; infinite where a score is not finite. */

@@ -192,6 +192,12 @@ void neural_close(struct neural *net)
     *net = (struct neural){0};
 }
 
+void neural_round(const struct neural *net, const double *w, float *parameters)
+{
+    for (size_t j = 0; j < net->parameters; j++)
+        parameters[j] = (float)w[j];
+}
+
 struct digest neural_hash(const struct neural *net, const double *w)
 {
     float some[1024];

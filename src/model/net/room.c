@@ -185,10 +185,8 @@ enum err neural_work_new(const struct neural *net, uint32_t samples,
     w->at = take(w, net->layer_count + 1, sizeof *w->at);
     w->kept = take(w, net->layer_count, sizeof *w->kept);
     w->packed = take(w, net->layer_count, sizeof *w->packed);
-    w->losses = take(w, samples, sizeof *w->losses);
     if (w->at == NULL || w->kept == NULL || w->packed == NULL ||
-        w->losses == NULL || !make_boundaries(w) || !make_layers(w) ||
-        !make_threads(w)) {
+        !make_boundaries(w) || !make_layers(w) || !make_threads(w)) {
         neural_work_free(w);
         return ERR_NOMEM;
     }
@@ -226,7 +224,6 @@ void neural_work_free(struct neural_work *w)
     mem_free(w->at);
     mem_free(w->kept);
     mem_free(w->packed);
-    mem_free(w->losses);
     mem_free(w->shared);
     mem_free(w);
 }

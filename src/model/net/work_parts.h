@@ -52,7 +52,6 @@ struct neural_work {
     float *shared;
     const float *parameters;
     struct layer_sink *threads;
-    double *losses;
     uint32_t lowest; /* The first layer with weights: gradients end there. */
     size_t parts;    /* Parameters up to the last that goes sample by sample. */
     size_t bytes;
