@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "base/mem.h"
 #include "learn/batches.h"
 #include "learn/recipe/habit.h"
 #include "learn/rows.h"
@@ -114,6 +113,17 @@ static void take_kinks(const struct recipe *recipe, struct optim_options *optim)
         optim->accuracy = KINKS_ACCURACY;
 }
 
+bool numbers_penalty(const struct recipe *recipe, double *l2)
+{
+    if (recipe_given(recipe, OPT_WEIGHT_DECAY))
+        *l2 = recipe_real(recipe, OPT_WEIGHT_DECAY) / 2;
+    else if (recipe_given(recipe, OPT_L2))
+        *l2 = recipe_real(recipe, OPT_L2);
+    else
+        return false;
+    return true;
+}
+
 static void take_penalty(const struct recipe *recipe, struct numbers *numbers)
 {
     const double rows = (double)numbers->optim.rows;
@@ -121,11 +131,9 @@ static void take_penalty(const struct recipe *recipe, struct numbers *numbers)
         recipe_given(recipe, OPT_COST) ? recipe_real(recipe, OPT_COST) : 1;
 
     numbers->shown_factor = 1;
-    if (recipe_given(recipe, OPT_WEIGHT_DECAY)) {
-        numbers->optim.l2 = recipe_real(recipe, OPT_WEIGHT_DECAY) / 2;
-    } else if (recipe_given(recipe, OPT_L2)) {
-        numbers->optim.l2 = recipe_real(recipe, OPT_L2);
-    } else if (habit_given(recipe)) {
+    if (numbers_penalty(recipe, &numbers->optim.l2))
+        return;
+    if (habit_given(recipe)) {
         numbers->optim.l2 = 1 / (2 * cost * rows);
         numbers->shown_factor = cost * rows;
     } else {
@@ -145,21 +153,6 @@ static void free_intercept(const struct recipe *recipe,
         return;
     optim->l2_free = data->cols - 1;
     optim->l2_stride = data->stride;
-}
-
-/* |gradient of f at 0|. */
-static enum err norm_at_zero(const struct problem *problem, struct pool *pool,
-                             uint64_t rows, double *norm)
-{
-    const struct optim_options plain = {.rows = rows};
-    double *zero = mem_new(problem_dims(problem), sizeof *zero);
-    double objective;
-    const enum err err = zero == NULL ? ERR_NOMEM
-                                      : evaluate_at(problem, pool, &plain, zero,
-                                                    &objective, norm);
-
-    mem_free(zero);
-    return err;
 }
 
 /* LIBLINEAR's rule asks more of unbalanced data: the few decide. */
@@ -192,6 +185,12 @@ static enum err check_sgd(const struct optim_options *optim, struct why *why)
                    "stands for C times the loss of a row");
 }
 
+void numbers_let_fall(const struct recipe *recipe, struct optim_options *optim)
+{
+    if (!recipe_given(recipe, OPT_SCHEDULE) && !recipe_given(recipe, OPT_DECAY))
+        optim->schedule = SCHEDULE_COSINE;
+}
+
 /* The largest s_i |x_i|^2. */
 static enum err longest_row(const struct problem *problem, struct pool *pool,
                             double *longest)
@@ -209,8 +208,7 @@ static enum err longest_row(const struct problem *problem, struct pool *pool,
 /* What steps over batches bear: 1 / L where L is their expected smoothness
  * (Gower et al., "SGD: General Analysis and Improved Rates", 2019), a mixture
  * of the curvature of all rows and of the steepest one.  Momentum adds up the
- * noise of 1 / (1 - mu) steps.  Such steps end as far from the optimum as the
- * rate is large, so that it falls to 0 unless somebody says how it goes. */
+ * noise of 1 / (1 - mu) steps. */
 static enum err take_batch_rate(const struct recipe *recipe,
                                 const struct problem *problem,
                                 struct pool *pool, struct optim_options *optim)
@@ -230,8 +228,7 @@ static enum err take_batch_rate(const struct recipe *recipe,
     steepest += 2 * optim->l2;
     all = 1 / optim->rate;
     optim->rate = 1 / (all * (1 - alone) + steepest * alone);
-    if (!recipe_given(recipe, OPT_SCHEDULE) && !recipe_given(recipe, OPT_DECAY))
-        optim->schedule = SCHEDULE_COSINE;
+    numbers_let_fall(recipe, optim);
     return err;
 }
 
@@ -318,9 +315,10 @@ enum err numbers_choose(const struct recipe *recipe, enum model_kind model,
     if (err == ERR_OK && habit_given(recipe) && !made.optim.kinks &&
         made.optim.sampler.kind == SAMPLER_WHOLE &&
         !recipe_given(recipe, OPT_TOL)) {
-        double norm = 0;
+        const struct optim_options plain = {.rows = rows};
+        double objective, norm = 0;
 
-        err = norm_at_zero(&problem, pool, rows, &norm);
+        err = evaluate_at(&problem, pool, &plain, NULL, &objective, &norm);
         if (err == ERR_NOMEM)
             return why_set(why, err,
                            "not enough memory for a gradient (ulimit -v)");

@@ -26,6 +26,11 @@ uint32_t numbers_rows(const struct dataset *data);
 MUST_CHECK enum err numbers_begin(const struct recipe *recipe,
                                   const struct dataset *data,
                                   struct numbers *numbers, struct why *why);
+/* A penalty that was said, by either name; false: none was. */
+bool numbers_penalty(const struct recipe *recipe, double *l2);
+/* Steps over batches end as far from the optimum as the rate is large, so that
+ * it falls to 0 unless somebody says how it goes. */
+void numbers_let_fall(const struct recipe *recipe, struct optim_options *optim);
 /* Of a linear model. */
 MUST_CHECK enum err numbers_choose(const struct recipe *recipe,
                                    enum model_kind model, enum isa isa,

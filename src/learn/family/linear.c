@@ -119,8 +119,10 @@ static enum err settle(const struct setup *setup, struct pool *pool,
     enum err err = ERR_OK;
 
     if (setup->exactness == EXACT_APPROX) {
-        outcome->at_model = false; /* Sums that were estimated; rows tell. */
-        err = evaluate_start(&problem, pool, &setup->optim, outcome);
+        /* Estimated sums may put the start anywhere; the rows tell. */
+        outcome->at_model = false;
+        err = evaluate_at(&problem, pool, &setup->optim, NULL,
+                          &outcome->objective_first, NULL);
     }
     if (err == ERR_OK)
         err = evaluate_outcome(&problem, pool, &setup->optim, result->weights,

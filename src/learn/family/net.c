@@ -182,18 +182,14 @@ static enum err numbers(const struct setup *setup, const struct recipe *recipe,
         return err;
     out->shown_factor = 1;
     optim->start = setup->start;
-    optim->l2 = recipe_given(recipe, OPT_WEIGHT_DECAY)
-                    ? recipe_real(recipe, OPT_WEIGHT_DECAY) / 2
-                : recipe_given(recipe, OPT_L2) ? recipe_real(recipe, OPT_L2)
-                                               : 0;
+    if (!numbers_penalty(recipe, &optim->l2))
+        optim->l2 = 0;
     if (recipe_given(recipe, OPT_LR)) {
         optim->rate = recipe_real(recipe, OPT_LR);
         return ERR_OK;
     }
     optim->rate = rate_of(optim->kind);
-    /* As of linear models on batches: nobody said how it goes. */
-    if (!recipe_given(recipe, OPT_SCHEDULE) && !recipe_given(recipe, OPT_DECAY))
-        optim->schedule = SCHEDULE_COSINE;
+    numbers_let_fall(recipe, optim);
     return ERR_OK;
 }
 

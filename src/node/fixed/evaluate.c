@@ -97,14 +97,20 @@ enum err evaluate_at(const struct problem *problem, struct pool *pool,
                      const struct optim_options *options, const double *w,
                      double *objective, double *gradient_norm)
 {
+    const uint32_t dims = problem_dims(problem);
+    double *const zero = w == NULL ? mem_new(dims, sizeof *zero) : NULL;
+    const double *const at = w == NULL ? zero : w;
     struct evaluate e = {0};
-    enum err err = evaluate_init(&e, problem, pool, EVALUATE_GRADIENT);
+    enum err err = at == NULL
+                       ? ERR_NOMEM
+                       : evaluate_init(&e, problem, pool, EVALUATE_GRADIENT);
 
     if (err == ERR_OK)
-        err = measure(&e, problem, options, w, objective);
+        err = measure(&e, problem, options, at, objective);
     if (err == ERR_OK && gradient_norm != NULL)
-        *gradient_norm = vec_norm(e.gradient, problem_dims(problem));
+        *gradient_norm = vec_norm(e.gradient, dims);
     evaluate_close(&e);
+    mem_free(zero);
     return err;
 }
 
@@ -144,20 +150,6 @@ enum err evaluate_hidden(const struct problem *problem, struct pool *pool,
     return err;
 }
 
-enum err evaluate_start(const struct problem *problem, struct pool *pool,
-                        const struct optim_options *options,
-                        struct optim_outcome *outcome)
-{
-    double *const zero = mem_new(problem_dims(problem), sizeof *zero);
-    const enum err err = zero == NULL
-                             ? ERR_NOMEM
-                             : evaluate_at(problem, pool, options, zero,
-                                           &outcome->objective_first, NULL);
-
-    mem_free(zero);
-    return err;
-}
-
 enum err evaluate_outcome(const struct problem *problem, struct pool *pool,
                           const struct optim_options *options, const double *w,
                           struct optim_outcome *outcome)
@@ -176,7 +168,8 @@ enum err evaluate_outcome(const struct problem *problem, struct pool *pool,
     /* The first batch may have been an easy one. */
     if (err == ERR_OK && options->sampler.kind != SAMPLER_WHOLE &&
         outcome->objective > outcome->objective_first)
-        err = evaluate_start(problem, pool, options, outcome);
+        err = evaluate_at(problem, pool, options, NULL,
+                          &outcome->objective_first, NULL);
     optim_judge(options, outcome);
     return err;
 }

@@ -11,7 +11,8 @@
 #include "model/linear/problem.h"
 #include "optim/optim.h"
 
-/* |gradient| of the objective may be NULL.  ERR_RANGE: not finite. */
+/* Weights of 0 may be NULL, and so may |gradient| of the objective.  ERR_RANGE:
+ * not finite.  ERR_NOMEM. */
 MUST_CHECK enum err evaluate_at(const struct problem *problem,
                                 struct pool *pool,
                                 const struct optim_options *options,
@@ -25,13 +26,6 @@ MUST_CHECK enum err evaluate_hidden(const struct problem *problem,
                                     const struct optim_options *options,
                                     const double *w,
                                     struct optim_outcome *outcome);
-
-/* Make the objective that a run began with that of all rows, at weights of 0:
- * sums that were estimated, or of a batch, may put it anywhere. */
-MUST_CHECK enum err evaluate_start(const struct problem *problem,
-                                   struct pool *pool,
-                                   const struct optim_options *options,
-                                   struct optim_outcome *outcome);
 
 /* Make what is said of a run true of its weights w, where it is of the point
  * before them, and judge it (optim_judge).  ERR_NOMEM. */
