@@ -73,83 +73,15 @@ static uint32_t permuted(const struct permutation *p, uint32_t at)
     return (uint32_t)to;
 }
 
-/* --- what a sampler is ---------------------------------------------------- */
-
-static const char *const names[] = {[SAMPLER_WHOLE] = "whole",
-                                    [SAMPLER_ROWS] = "rows",
-                                    [SAMPLER_LOCAL] = "local"};
-
-enum { KINDS = sizeof names / sizeof *names };
-
-const char *sampler_name(enum sampler_kind kind)
-{
-    CHECK((unsigned)kind < KINDS);
-    return names[kind];
-}
-
-bool sampler_parse(const char *name, enum sampler_kind *kind)
-{
-    for (unsigned i = 0; i < KINDS; i++) {
-        if (strcmp(name, names[i]) == 0) {
-            *kind = (enum sampler_kind)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-const struct sampler sampler_whole;
-
-uint32_t sampler_scattered(const struct sampler *sampler, uint32_t chunks)
-{
-    return sampler->kind == SAMPLER_ROWS ? chunks : 0;
-}
+/* --- counts --------------------------------------------------------------- */
 
 static uint32_t divide_up(uint32_t a, uint32_t b)
 {
     return a / b + (a % b != 0);
 }
 
-struct sampler sampler_of(enum sampler_kind kind, uint32_t rows,
-                          uint32_t chunk_rows, uint32_t batch, uint64_t seed)
-{
-    struct sampler made = {.rows = rows, .chunk_rows = chunk_rows};
-
-    if (kind == SAMPLER_WHOLE || batch >= rows)
-        return made;
-    made.kind = kind;
-    made.batch = batch;
-    made.seed = seed;
-    return made;
-}
-
-bool sampler_fits(const struct sampler *sampler)
-{
-    if ((unsigned)sampler->kind >= KINDS || sampler->rows == 0 ||
-        sampler->chunk_rows == 0)
-        return false;
-    return sampler->kind == SAMPLER_WHOLE
-               ? sampler->batch == 0
-               : sampler->batch > 0 && sampler->batch < sampler->rows;
-}
-
-uint32_t sampler_chunks(const struct sampler *sampler)
-{
-    return divide_up(sampler->kind == SAMPLER_ROWS ? sampler->batch
-                                                   : sampler->rows,
-                     sampler->chunk_rows);
-}
-
-uint32_t sampler_steps(const struct sampler *sampler)
-{
-    return sampler->kind == SAMPLER_WHOLE
-               ? 1
-               : divide_up(sampler->rows, sampler->batch);
-}
-
-/* --- counts --------------------------------------------------------------- */
-
-/* Multiples of `every`, and `first` more, among the places below `end`. */
+/* Of the places 0 .. end-1 those that are `first` more than a multiple of
+ * `every`. */
 static uint32_t places_below(uint32_t end, uint32_t first, uint32_t every)
 {
     return end <= first ? 0 : divide_up(end - first, every);
@@ -160,7 +92,7 @@ static uint32_t lesser(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* Rows from a chunk's first to its last, of `rows` cut by chunk_rows. */
+/* Rows of one chunk, where `rows` are cut by chunk_rows. */
 static uint32_t cut(uint32_t rows, uint32_t chunk_rows, uint32_t chunk)
 {
     const uint64_t first = (uint64_t)chunk * chunk_rows;
@@ -168,51 +100,15 @@ static uint32_t cut(uint32_t rows, uint32_t chunk_rows, uint32_t chunk)
     return first >= rows ? 0 : lesser(rows - (uint32_t)first, chunk_rows);
 }
 
-uint32_t sampler_rows(const struct sampler *sampler, uint32_t step)
+/* --- what each kind draws ------------------------------------------------- */
+
+static void select_whole(const struct sampler *sampler, uint32_t step,
+                         uint32_t chunk, uint32_t count, uint32_t *row)
 {
-    const uint32_t steps = sampler_steps(sampler);
-    const uint32_t at = step % steps;
-
-    switch (sampler->kind) {
-    case SAMPLER_ROWS:
-        return lesser(sampler->rows - at * sampler->batch, sampler->batch);
-    case SAMPLER_LOCAL:
-        return places_below(sampler->rows, at, steps);
-    case SAMPLER_WHOLE:
-        break;
-    }
-    return sampler->rows;
+    (void)step;
+    for (uint32_t i = 0; i < count; i++)
+        row[i] = chunk * sampler->chunk_rows + i;
 }
-
-uint32_t sampler_chunk_rows(const struct sampler *sampler, uint32_t step,
-                            uint32_t chunk)
-{
-    const uint32_t steps = sampler_steps(sampler);
-    const uint32_t all = sampler->kind == SAMPLER_ROWS
-                             ? sampler_rows(sampler, step)
-                             : sampler->rows;
-    const uint32_t size = cut(all, sampler->chunk_rows, chunk);
-    uint32_t first;
-
-    CHECK(chunk < sampler_chunks(sampler));
-    if (sampler->kind != SAMPLER_LOCAL)
-        return size;
-    first = chunk * sampler->chunk_rows;
-    return places_below(first + size, step % steps, steps) -
-           places_below(first, step % steps, steps);
-}
-
-uint32_t sampler_chunk_most(const struct sampler *sampler)
-{
-    const uint32_t most = lesser(sampler->chunk_rows, sampler->rows);
-
-    return sampler->kind == SAMPLER_LOCAL
-               ? divide_up(most, sampler_steps(sampler))
-               : lesser(most,
-                        sampler->kind == SAMPLER_ROWS ? sampler->batch : most);
-}
-
-/* --- rows ----------------------------------------------------------------- */
 
 static void select_rows(const struct sampler *sampler, uint32_t step,
                         uint32_t chunk, uint32_t count, uint32_t *row)
@@ -244,24 +140,148 @@ static void select_local(const struct sampler *sampler, uint32_t step,
     }
 }
 
+static const struct {
+    const char *name, *batches;
+    bool scattered;
+    void (*select)(const struct sampler *sampler, uint32_t step, uint32_t chunk,
+                   uint32_t count, uint32_t *row);
+} table[] = {{"whole", "", false, select_whole},
+#define SAMPLER_ROW(NAME, name, scattered, batches, text)                      \
+    {#name, batches, scattered, select_##name},
+             SAMPLER_LIST(SAMPLER_ROW)
+#undef SAMPLER_ROW
+};
+
+/* --- what a sampler is ---------------------------------------------------- */
+
+const struct sampler sampler_whole;
+
+const char *sampler_name(enum sampler_kind kind)
+{
+    CHECK((unsigned)kind < SAMPLERS);
+    return table[kind].name;
+}
+
+const char *sampler_batches(enum sampler_kind kind)
+{
+    CHECK((unsigned)kind < SAMPLERS);
+    return table[kind].batches;
+}
+
+bool sampler_scatters(enum sampler_kind kind)
+{
+    CHECK((unsigned)kind < SAMPLERS);
+    return table[kind].scattered;
+}
+
+bool sampler_parse(const char *name, enum sampler_kind *kind)
+{
+    for (unsigned i = 0; i < SAMPLERS; i++) {
+        if (strcmp(name, table[i].name) == 0) {
+            *kind = (enum sampler_kind)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+struct sampler sampler_of(enum sampler_kind kind, uint32_t rows,
+                          uint32_t chunk_rows, uint32_t batch, uint64_t seed)
+{
+    struct sampler made = {.rows = rows, .chunk_rows = chunk_rows};
+
+    if (kind == SAMPLER_WHOLE || batch >= rows)
+        return made;
+    made.kind = kind;
+    made.batch = batch;
+    made.seed = seed;
+    return made;
+}
+
+bool sampler_fits(const struct sampler *sampler)
+{
+    if ((unsigned)sampler->kind >= SAMPLERS || sampler->rows == 0 ||
+        sampler->chunk_rows == 0)
+        return false;
+    return sampler->kind == SAMPLER_WHOLE
+               ? sampler->batch == 0
+               : sampler->batch > 0 && sampler->batch < sampler->rows;
+}
+
+uint32_t sampler_scattered(const struct sampler *sampler, uint32_t chunks)
+{
+    return sampler_scatters(sampler->kind) ? chunks : 0;
+}
+
+/* SAMPLER_WHOLE counts as batches that are not scattered do, in a pass of one
+ * step. */
+
+uint32_t sampler_chunks(const struct sampler *sampler)
+{
+    return divide_up(sampler_scatters(sampler->kind) ? sampler->batch
+                                                     : sampler->rows,
+                     sampler->chunk_rows);
+}
+
+uint32_t sampler_steps(const struct sampler *sampler)
+{
+    return sampler->kind == SAMPLER_WHOLE
+               ? 1
+               : divide_up(sampler->rows, sampler->batch);
+}
+
+uint32_t sampler_full_steps(const struct sampler *sampler)
+{
+    return sampler_scatters(sampler->kind) ? sampler->rows / sampler->batch
+                                           : sampler_steps(sampler);
+}
+
+double sampler_full_rows(const struct sampler *sampler)
+{
+    return sampler_scatters(sampler->kind)
+               ? sampler->batch
+               : (double)sampler->rows / sampler_steps(sampler);
+}
+
+uint32_t sampler_rows(const struct sampler *sampler, uint32_t step)
+{
+    const uint32_t steps = sampler_steps(sampler);
+    const uint32_t at = step % steps;
+
+    return sampler_scatters(sampler->kind)
+               ? lesser(sampler->rows - at * sampler->batch, sampler->batch)
+               : places_below(sampler->rows, at, steps);
+}
+
+uint32_t sampler_chunk_rows(const struct sampler *sampler, uint32_t step,
+                            uint32_t chunk)
+{
+    const uint32_t steps = sampler_steps(sampler);
+    const uint32_t first = chunk * sampler->chunk_rows;
+
+    CHECK(chunk < sampler_chunks(sampler));
+    if (sampler_scatters(sampler->kind))
+        return cut(sampler_rows(sampler, step), sampler->chunk_rows, chunk);
+    return places_below(first + cut(sampler->rows, sampler->chunk_rows, chunk),
+                        step % steps, steps) -
+           places_below(first, step % steps, steps);
+}
+
+uint32_t sampler_chunk_most(const struct sampler *sampler)
+{
+    const uint32_t most = lesser(sampler->chunk_rows, sampler->rows);
+
+    return sampler_scatters(sampler->kind)
+               ? lesser(most, sampler->batch)
+               : divide_up(most, sampler_steps(sampler));
+}
+
 uint32_t sampler_select(const struct sampler *sampler, uint32_t step,
                         uint32_t chunk, uint32_t *row)
 {
     const uint32_t count = sampler_chunk_rows(sampler, step, chunk);
 
-    if (count == 0)
-        return 0;
-    switch (sampler->kind) {
-    case SAMPLER_ROWS:
-        select_rows(sampler, step, chunk, count, row);
-        break;
-    case SAMPLER_LOCAL:
-        select_local(sampler, step, chunk, count, row);
-        break;
-    case SAMPLER_WHOLE:
-        for (uint32_t i = 0; i < count; i++)
-            row[i] = chunk * sampler->chunk_rows + i;
-        break;
-    }
+    if (count > 0)
+        table[sampler->kind].select(sampler, step, chunk, count, row);
     return count;
 }

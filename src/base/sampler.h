@@ -10,7 +10,7 @@
  *             are permuted by a key of (seed, pass, k), and of the S steps of a
  *             pass step s has every place q of all chunks together with
  *             q mod S = s.  So chunks take part in proportion to their rows,
- * and rows stay where they are
+ *             and rows stay where they are
  *
  * A pass is S = ceil(N/B) steps, and each row is in exactly one of them,
  * whoever computes it, how often and when: rows are a function of the sampler,
@@ -28,7 +28,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum sampler_kind { SAMPLER_WHOLE, SAMPLER_ROWS, SAMPLER_LOCAL };
+/* All that a sampler of batches is: a line here, and select_NAME in sampler.c.
+ * `scattered`: a chunk of a step may have rows of any chunk of the data, and is
+ * cut from the batch; else it has only rows of the data's own chunk, which
+ * takes part in every step.  Then what sentences call the batches, and how they
+ * are drawn, for --help. */
+#define SAMPLER_LIST(X)                                                        \
+    X(ROWS, rows, true, "batches",                                             \
+      "from all rows, which all workers then need")                            \
+    X(LOCAL, local, false, "local batches",                                    \
+      "each chunk's part from the chunk's own rows, which stay where they "    \
+      "are")
+
+#define SAMPLER_KIND(NAME, name, scattered, batches, text) SAMPLER_##NAME,
+enum sampler_kind { SAMPLER_WHOLE, SAMPLER_LIST(SAMPLER_KIND) SAMPLERS };
+#undef SAMPLER_KIND
 
 struct sampler {
     enum sampler_kind kind;
@@ -48,9 +62,12 @@ struct sampler sampler_of(enum sampler_kind kind, uint32_t rows,
 bool sampler_fits(const struct sampler *sampler);
 
 const char *sampler_name(enum sampler_kind kind);
+/* "batches", "local batches"; "" of SAMPLER_WHOLE. */
+const char *sampler_batches(enum sampler_kind kind);
 /* False if there is none of that name. */
 bool sampler_parse(const char *name, enum sampler_kind *kind);
 
+bool sampler_scatters(enum sampler_kind kind);
 /* Of so many chunks of the data, those that one chunk of a step may have rows
  * of: all of them; 0: its own alone. */
 uint32_t sampler_scattered(const struct sampler *sampler, uint32_t chunks);
@@ -58,6 +75,12 @@ uint32_t sampler_scattered(const struct sampler *sampler, uint32_t chunks);
 /* Chunks of a step, steps of a pass. */
 uint32_t sampler_chunks(const struct sampler *sampler);
 uint32_t sampler_steps(const struct sampler *sampler);
+/* Steps of a pass that are not short: all but the last where the batch does not
+ * divide the rows; of local batches all, whose numbers of rows differ by one at
+ * most. */
+uint32_t sampler_full_steps(const struct sampler *sampler);
+/* The mean number of rows of those. */
+double sampler_full_rows(const struct sampler *sampler);
 
 /* Rows of a step, and of one chunk of it. */
 uint32_t sampler_rows(const struct sampler *sampler, uint32_t step);

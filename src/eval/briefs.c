@@ -130,7 +130,7 @@ static void get_sampler(struct reader *in, const struct dataset_shape *rows,
     sampler->seed = get_u64(in);
     in->ok = in->ok && sampler_parse(name, &sampler->kind) &&
              sampler_fits(sampler) && sampler_chunks(sampler) <= CHUNKS_MAX &&
-             (sampler->kind == SAMPLER_ROWS ||
+             (sampler_scatters(sampler->kind) ||
               sampler->chunk_rows == rows->chunk_rows);
 }
 

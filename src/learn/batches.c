@@ -71,7 +71,7 @@ static uint32_t chunk_rows_of(const struct recipe *recipe,
                               const struct dataset *data,
                               enum sampler_kind kind, uint32_t batch)
 {
-    if (kind == SAMPLER_LOCAL)
+    if (!sampler_scatters(kind))
         return data->chunk_rows;
     if (recipe_given(recipe, OPT_CHUNK_ROWS))
         return (uint32_t)recipe_count(recipe, OPT_CHUNK_ROWS);

@@ -130,7 +130,7 @@ struct digest config_digest_in(const struct setup *setup,
                       optim->rate, optim->decay, optim->l2,
                       (unsigned long long)optim->rows));
     add_optimiser(&hasher, optim);
-    if (optim->schedule == SCHEDULE_COSINE) /* Where it ends is how it falls. */
+    if ((optim_schedule_needs(optim->schedule) & SCHEDULE_END) != 0)
         add_line(&hasher, line,
                  snprintf(line, sizeof line, "steps %u", optim->steps));
     /* Where the loss has kinks it says when they are narrowed: the way, not

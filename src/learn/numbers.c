@@ -5,8 +5,6 @@
  */
 #include "learn/numbers.h"
 
-#include <string.h>
-
 #include "base/check.h"
 #include "learn/batches.h"
 #include "learn/recipe/habit.h"
@@ -26,20 +24,6 @@ uint32_t numbers_rows(const struct dataset *data)
     for (uint32_t row = 0; row < data->rows; row++)
         count += data->weight[row] > 0;
     return count;
-}
-
-static enum optim_schedule schedule_of(const char *name)
-{
-    static const char *const names[] = {
-        [SCHEDULE_DECAY] = "decay",     [SCHEDULE_CONSTANT] = "constant",
-        [SCHEDULE_INVERSE] = "inverse", [SCHEDULE_STEP] = "step",
-        [SCHEDULE_COSINE] = "cosine",
-    };
-    unsigned at = 0;
-
-    while (strcmp(names[at], name) != 0)
-        at++; /* The recipe's row lets no other in. */
-    return (enum optim_schedule)at;
 }
 
 /* Unless another rule was given, a search ends when what is left to gain is
@@ -63,7 +47,8 @@ static void take_options(const struct recipe *recipe,
 
     CHECK(err == ERR_OK);
     *optim = optim_defaults(kind);
-    optim->schedule = schedule_of(recipe_text(recipe, OPT_SCHEDULE));
+    CHECK(optim_schedule_parse(recipe_text(recipe, OPT_SCHEDULE),
+                               &optim->schedule));
     optim->decay = recipe_real(recipe, OPT_DECAY);
     optim->warmup = (uint32_t)recipe_count(recipe, OPT_WARMUP);
     optim->clip = recipe_real(recipe, OPT_CLIP);
@@ -86,7 +71,7 @@ static void take_stairs(const struct recipe *recipe,
     const uint32_t third = optim->steps / 3 + (optim->steps % 3 != 0);
     const bool given = recipe_given(recipe, OPT_DECAY_EVERY);
 
-    if (optim->schedule != SCHEDULE_STEP)
+    if ((optim_schedule_needs(optim->schedule) & SCHEDULE_STAIRS) == 0)
         return;
     optim->decay_every =
         given ? (uint32_t)recipe_count(recipe, OPT_DECAY_EVERY) : third;

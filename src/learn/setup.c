@@ -175,8 +175,10 @@ static enum err record_numbers(const struct setup *setup, struct recipe *recipe,
         err = recipe_record_real(recipe, OPT_TOL, setup->optim.tol, why);
     if (err == ERR_OK)
         err = recipe_record_count(recipe, OPT_WARMUP, setup->optim.warmup, why);
-    if (err == ERR_OK && setup->optim.schedule == SCHEDULE_COSINE)
-        err = recipe_put(recipe, OPT_SCHEDULE, "cosine", ORIGIN_DEFAULT, why);
+    if (err == ERR_OK)
+        err = recipe_put(recipe, OPT_SCHEDULE,
+                         optim_schedule_name(setup->optim.schedule),
+                         ORIGIN_DEFAULT, why);
     return err;
 }
 

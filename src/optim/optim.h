@@ -80,13 +80,28 @@ enum optim_kind {
     OPTIM_ADAMW,
 };
 
-enum optim_schedule {
-    SCHEDULE_DECAY,    /* lr * decay^i */
-    SCHEDULE_CONSTANT, /* lr */
-    SCHEDULE_INVERSE,  /* lr / (1 + i) */
-    SCHEDULE_STEP,     /* lr * decay^(i / decay_every), rounded down */
-    SCHEDULE_COSINE,   /* lr * (1 + cos(pi i / steps)) / 2 */
+/* What a schedule needs of the options, beside the rate. */
+enum {
+    SCHEDULE_FACTOR = 1, /* `decay`, > 0. */
+    SCHEDULE_STAIRS = 2, /* `decay_every`, > 0. */
+    SCHEDULE_END = 4,    /* `steps`: another last step, other rates before. */
 };
+
+/* All that a schedule is: a line here, and rate_NAME in schedule.c.  The text
+ * says the rate of step i, for --help; the options that it names are --lr,
+ * --decay and --decay-every. */
+#define SCHEDULE_LIST(X)                                                       \
+    X(DECAY, decay, SCHEDULE_FACTOR, "RATE * FACTOR^i")                        \
+    X(CONSTANT, constant, 0, "RATE")                                           \
+    X(INVERSE, inverse, 0, "RATE / (1 + i)")                                   \
+    X(STEP, step, SCHEDULE_FACTOR | SCHEDULE_STAIRS,                           \
+      "RATE * FACTOR^(i / EVERY), rounded down, FACTOR 0.1 by default")        \
+    X(COSINE, cosine, SCHEDULE_END,                                            \
+      "RATE * (1 + cos(pi i / STEPS)) / 2, down to 0 at the last step")
+
+#define SCHEDULE_KIND(NAME, name, needs, text) SCHEDULE_##NAME,
+enum optim_schedule { SCHEDULE_LIST(SCHEDULE_KIND) SCHEDULES };
+#undef SCHEDULE_KIND
 
 /* What each part does by itself between two averages: local.h. */
 struct local {
@@ -107,11 +122,10 @@ struct optim_options {
     enum optim_schedule schedule;
     double rate;  /* lr, > 0.  lbfgs: the first step along -G, in the metric;
                      0 = 1, without metric 1/|G|.  newton: ignored. */
-    double decay; /* Multiplies the rate each step, > 0; SCHEDULE_DECAY,
-                     SCHEDULE_STEP. */
+    double decay; /* Multiplies the rate; SCHEDULE_FACTOR. */
     double clip;  /* G is shortened to this length; 0 = never.  First
                      order. */
-    uint32_t decay_every; /* > 0; SCHEDULE_STEP. */
+    uint32_t decay_every; /* SCHEDULE_STAIRS. */
     uint32_t warmup;      /* Steps in which the rate grows to its schedule. */
     double l2;            /* a, >= 0. */
     double tol;           /* Stop when |G| <= tol; 0 = never. */
@@ -298,6 +312,10 @@ void optim_judge(const struct optim_options *options,
                  struct optim_outcome *outcome);
 /* "going", "converged", "stalled", "steps", "diverged". */
 const char *optim_end_name(enum optim_end end);
+bool optim_schedule_parse(const char *name, enum optim_schedule *schedule);
+const char *optim_schedule_name(enum optim_schedule schedule);
+/* Of SCHEDULE_FACTOR and the others, those that it needs. */
+unsigned optim_schedule_needs(enum optim_schedule schedule);
 /* eta of the step to come. */
 double optim_rate(const struct optim *opt);
 /* The answer to optim_next: sums over all rows (already rescaled if some were

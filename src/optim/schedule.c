@@ -5,7 +5,9 @@
  * differ from machine to machine.
  */
 #include <math.h>
+#include <string.h>
 
+#include "base/check.h"
 #include "optim/parts.h"
 
 double optim_power(double base, uint32_t exponent)
@@ -45,28 +47,69 @@ static double half_cosine(double x)
     return x <= 0.5 ? 1 - sine_squared(x) : sine_squared(1 - x);
 }
 
-static double scheduled(const struct optim_options *o, uint32_t step)
+static double rate_decay(const struct optim_options *o, uint32_t step)
 {
-    switch (o->schedule) {
-    case SCHEDULE_DECAY:
-        return o->rate * optim_power(o->decay, step);
-    case SCHEDULE_INVERSE:
-        return o->rate / (1 + (double)step);
-    case SCHEDULE_STEP:
-        return o->rate * optim_power(o->decay, step / o->decay_every);
-    case SCHEDULE_COSINE:
-        return o->rate *
-               half_cosine(step < o->steps ? (double)step / o->steps : 1);
-    case SCHEDULE_CONSTANT:
-        break;
-    }
+    return o->rate * optim_power(o->decay, step);
+}
+
+static double rate_constant(const struct optim_options *o, uint32_t step)
+{
+    (void)step;
     return o->rate;
+}
+
+static double rate_inverse(const struct optim_options *o, uint32_t step)
+{
+    return o->rate / (1 + (double)step);
+}
+
+static double rate_step(const struct optim_options *o, uint32_t step)
+{
+    return o->rate * optim_power(o->decay, step / o->decay_every);
+}
+
+static double rate_cosine(const struct optim_options *o, uint32_t step)
+{
+    return o->rate * half_cosine(step < o->steps ? (double)step / o->steps : 1);
+}
+
+static const struct {
+    const char *name;
+    unsigned needs;
+    double (*rate)(const struct optim_options *options, uint32_t step);
+} table[] = {
+#define SCHEDULE_ROW(NAME, name, needs, text) {#name, needs, rate_##name},
+    SCHEDULE_LIST(SCHEDULE_ROW)
+#undef SCHEDULE_ROW
+};
+
+bool optim_schedule_parse(const char *name, enum optim_schedule *schedule)
+{
+    for (unsigned i = 0; i < SCHEDULES; i++) {
+        if (strcmp(name, table[i].name) == 0) {
+            *schedule = (enum optim_schedule)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *optim_schedule_name(enum optim_schedule schedule)
+{
+    CHECK((unsigned)schedule < SCHEDULES);
+    return table[schedule].name;
+}
+
+unsigned optim_schedule_needs(enum optim_schedule schedule)
+{
+    CHECK((unsigned)schedule < SCHEDULES);
+    return table[schedule].needs;
 }
 
 double optim_rate(const struct optim *opt)
 {
     const struct optim_options *o = &opt->options;
-    const double rate = scheduled(o, opt->step);
+    const double rate = table[o->schedule].rate(o, opt->step);
 
     return opt->step < o->warmup ? rate * (((double)opt->step + 1) / o->warmup)
                                  : rate;
@@ -74,10 +117,12 @@ double optim_rate(const struct optim *opt)
 
 bool optim_schedule_fits(const struct optim_options *o)
 {
-    if ((unsigned)o->schedule > SCHEDULE_COSINE)
+    unsigned needs;
+
+    if ((unsigned)o->schedule >= SCHEDULES)
         return false;
-    if (o->schedule == SCHEDULE_STEP && o->decay_every == 0)
-        return false;
-    return (o->schedule != SCHEDULE_DECAY && o->schedule != SCHEDULE_STEP) ||
-           (isfinite(o->decay) && o->decay > 0);
+    needs = optim_schedule_needs(o->schedule);
+    return ((needs & SCHEDULE_STAIRS) == 0 || o->decay_every > 0) &&
+           ((needs & SCHEDULE_FACTOR) == 0 ||
+            (isfinite(o->decay) && o->decay > 0));
 }

@@ -455,10 +455,10 @@ static void draw_batches(struct draw *draw, uint64_t seed)
     kind = rng_chance(&rng, 0.5) ? SAMPLER_ROWS : SAMPLER_LOCAL;
     chunk_rows = between(&rng, 1, 4);
     options->optim.sampler =
-        sampler_of(kind, rows, kind == SAMPLER_ROWS ? chunk_rows : CHUNK_ROWS,
+        sampler_of(kind, rows, sampler_scatters(kind) ? chunk_rows : CHUNK_ROWS,
                    between(&rng, rows / 5, rows / 2), rng_next(&rng));
     options->optim.steps = between(&rng, 6, 25);
-    if (kind == SAMPLER_ROWS && rng_chance(&rng, 0.3))
+    if (sampler_scatters(kind) && rng_chance(&rng, 0.3))
         bring_rows(options);
 }
 
@@ -502,30 +502,19 @@ static enum err draw_all(struct draw *draw, uint64_t seed,
     return err;
 }
 
-static const char *batches(const struct sim_options *options)
-{
-    switch (options->optim.sampler.kind) {
-    case SAMPLER_ROWS:
-        return " on batches";
-    case SAMPLER_LOCAL:
-        return " on local batches";
-    case SAMPLER_WHOLE:
-        break;
-    }
-    return "";
-}
-
 static void describe_draw(const struct draw *draw, char text[SIM_TEXT])
 {
     const struct sim_options *options = &draw->options;
+    const char *on = options->follow
+                         ? "a followed scale"
+                         : sampler_batches(options->optim.sampler.kind);
 
     (void)snprintf(
         text, SIM_TEXT,
-        "%s %s%s, %u x %u%s, code %s%s s=%u k=%u%s, %u workers (at most "
+        "%s %s%s%s, %u x %u%s, code %s%s s=%u k=%u%s, %u workers (at most "
         "%u%s), %u steps",
         draw->problem.model->name, optim_name(options->optim.kind),
-        options->follow ? " on a followed scale" : batches(options),
-        draw->data.rows, draw->data.cols,
+        *on == '\0' ? "" : " on ", on, draw->data.rows, draw->data.cols,
         options->home_count > 0 ? " (private)" : "",
         options->adapt ? "auto from " : "", options->code.name,
         options->code.stragglers, options->code.k,

@@ -160,9 +160,9 @@ static void steps_text(const struct setup *setup, char text[TEXT_SIZE])
     if (sampler->kind == SAMPLER_WHOLE)
         (void)snprintf(text, TEXT_SIZE, "%s", name);
     else
-        (void)snprintf(text, TEXT_SIZE, "%s on %sbatches of %u rows, %u a pass",
-                       name, sampler->kind == SAMPLER_LOCAL ? "local " : "",
-                       sampler->batch, sampler_steps(sampler));
+        (void)snprintf(text, TEXT_SIZE, "%s on %s of %u rows, %u a pass", name,
+                       sampler_batches(sampler->kind), sampler->batch,
+                       sampler_steps(sampler));
 }
 
 void announce_goal(const struct cli *cli, const struct setup *setup,

@@ -226,7 +226,7 @@ static const char *advice(const struct setup *setup)
     if (setup->optim.kind == OPTIM_LBFGS || setup->optim.kind == OPTIM_NEWTON)
         return "give it more --steps";
     if (setup->optim.sampler.kind != SAMPLER_WHOLE)
-        return setup->optim.schedule == SCHEDULE_COSINE
+        return (optim_schedule_needs(setup->optim.schedule) & SCHEDULE_END) != 0
                    ? "steps over batches end near an optimum, nearer with "
                      "more --passes"
                    : "steps over batches end near an optimum, nearer with "

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "core/star/homes.h"
+#include "optim/optim.h"
 
 #define COUNT_MAX   4294967295.0
 #define SEED_MAX    9007199254740992.0 /* 2^53: also exact as a JSON number. */
@@ -12,6 +13,11 @@
 #define REAL_MAX    1e300
 
 #define LIMITS(low, high) .min = (low), .max = (high)
+
+#define SAMPLER_CHOICE(NAME, name, scattered, batches, text) "|" #name
+#define SAMPLER_TEXT(NAME, name, scattered, batches, text)   "; " #name ": " text
+#define SCHEDULE_CHOICE(NAME, name, needs, text)             "|" #name
+#define SCHEDULE_TEXT(NAME, name, needs, text)               "; " #name ": " text
 
 static const struct option table[RECIPE_OPTIONS] = {
     [OPT_DATA] = {.name = "data",
@@ -286,13 +292,9 @@ static const struct option table[RECIPE_OPTIONS] = {
     [OPT_SCHEDULE] = {.name = "schedule",
                       .kind = VALUE_CHOICE,
                       .value = "NAME",
-                      .choices = "decay|constant|inverse|step|cosine",
+                      .choices = &SCHEDULE_LIST(SCHEDULE_CHOICE)[1],
                       .initial = "decay",
-                      .help = "rate of step i: decay (RATE * FACTOR^i), "
-                              "constant, inverse (RATE / (1 + i)), step (RATE "
-                              "* FACTOR^(i / EVERY), rounded down, FACTOR 0.1 "
-                              "by default) or cosine "
-                              "(down to 0 at the last step)",
+                      .help = "rate of step i" SCHEDULE_LIST(SCHEDULE_TEXT),
                       .traits = TRAIT(RATE_RULE)},
     [OPT_DECAY] = {.name = "decay",
                    .kind = VALUE_REAL,
@@ -352,12 +354,9 @@ static const struct option table[RECIPE_OPTIONS] = {
     [OPT_SHUFFLE] = {.name = "shuffle",
                      .kind = VALUE_CHOICE,
                      .value = "HOW",
-                     .choices = "rows|local",
+                     .choices = &SAMPLER_LIST(SAMPLER_CHOICE)[1],
                      .shown = "rows",
-                     .help = "batches are drawn from all rows, which all "
-                             "workers then need (rows), or each chunk's part "
-                             "of them from the chunk's own, so that rows stay "
-                             "where they are (local)",
+                     .help = "how batches are drawn" SAMPLER_LIST(SAMPLER_TEXT),
                      .traits = TRAIT(BATCH)},
     [OPT_PASSES] = {.name = "passes",
                     .aliases = "epochs",

@@ -35,8 +35,7 @@ static uint32_t batches_of(const struct sampler *sampler)
 
     if (sampler->kind == SAMPLER_WHOLE)
         return 0;
-    most = sampler->kind == SAMPLER_ROWS ? sampler->rows / sampler->batch
-                                         : sampler_steps(sampler);
+    most = sampler_full_steps(sampler);
     wanted = sampler->rows / 4 / sampler->batch;
     wanted = wanted < BATCHES_LEAST ? BATCHES_LEAST : wanted;
     wanted = wanted > BATCHES_MOST ? BATCHES_MOST : wanted;
@@ -140,8 +139,7 @@ static void conclude(struct measure *m, uint32_t batches, struct noise *noise)
 {
     const struct sampler *const sampler = &m->optim->sampler;
     const uint32_t weights = m->objective.weights;
-    const double each = (double)sampler->rows / sampler_steps(sampler);
-    const double rows = sampler->kind == SAMPLER_ROWS ? sampler->batch : each;
+    const double rows = sampler_full_rows(sampler);
     const double spread = (m->squares - vec_dot(m->mean, m->mean, weights)) *
                           batches / (batches - 1);
 

@@ -45,7 +45,7 @@ static void count_pass(const struct sampler *sampler, uint32_t pass,
             for (uint32_t i = 0; i < count; i++) {
                 assert_true(row[i] < sampler->rows);
                 times[row[i]]++;
-                if (sampler->kind != SAMPLER_ROWS)
+                if (!sampler_scatters(sampler->kind))
                     assert_int_equal(row[i] / sampler->chunk_rows, k);
             }
         }
@@ -70,16 +70,13 @@ static void assert_once(const struct sampler *sampler, uint32_t pass)
 
 static void test_every_row_once_small(void **state)
 {
-    static const enum sampler_kind kinds[] = {SAMPLER_WHOLE, SAMPLER_ROWS,
-                                              SAMPLER_LOCAL};
-
     (void)state;
     for (uint32_t rows = 1; rows <= 300; rows++) {
-        for (uint32_t i = 0; i < 9; i++) {
+        for (uint32_t i = 0; i < 3 * SAMPLERS; i++) {
             const uint32_t batch = 1 + (uint32_t)(rng_at(1, rows, i) % rows);
             const uint32_t chunk = 1 + (uint32_t)(rng_at(2, rows, i) % 20);
-            const struct sampler sampler =
-                sampler_of(kinds[i % 3], rows, chunk, batch, i);
+            const struct sampler sampler = sampler_of(
+                (enum sampler_kind)(i % SAMPLERS), rows, chunk, batch, i);
 
             assert_true(sampler_fits(&sampler));
             assert_once(&sampler, i);

@@ -71,6 +71,43 @@ static void test_stairs_and_warmup(void **state)
     optim_close(&opt);
 }
 
+/* Every line of the list: its name leads to it, its rates are numbers, and what
+ * it says it needs is asked for. */
+static void test_list(void **state)
+{
+    enum optim_schedule schedule;
+
+    (void)state;
+    for (unsigned i = 0; i < SCHEDULES; i++) {
+        struct optim_options options = options_of(OPTIM_GD);
+        const unsigned needs = optim_schedule_needs((enum optim_schedule)i);
+        struct optim opt;
+
+        assert_true(optim_schedule_parse(
+            optim_schedule_name((enum optim_schedule)i), &schedule));
+        assert_int_equal(schedule, i);
+        options.schedule = schedule;
+        options.decay = 0.75;
+        options.decay_every = 3;
+        assert_int_equal(optim_init(&opt, &options, DIMS), ERR_OK);
+        for (uint32_t step = 0; step < STEPS; step++)
+            assert_true(rate_at(&opt, step) >= 0 &&
+                        rate_at(&opt, step) <= options.rate);
+        optim_close(&opt);
+        options.decay_every = 0;
+        assert_int_equal(optim_init(&opt, &options, DIMS),
+                         needs & SCHEDULE_STAIRS ? ERR_SHAPE : ERR_OK);
+        optim_close(&opt);
+        options.decay_every = 3;
+        options.decay = 0;
+        assert_int_equal(optim_init(&opt, &options, DIMS),
+                         needs & SCHEDULE_FACTOR ? ERR_SHAPE : ERR_OK);
+        optim_close(&opt);
+    }
+    assert_false(optim_schedule_parse("cosin", &schedule));
+    assert_false(optim_schedule_parse("", &schedule));
+}
+
 /* G = (3, 4) / 4 * 4 / 4: of length 5/4, shortened to 1/2. */
 static void test_clip(void **state)
 {
@@ -127,9 +164,8 @@ static void test_adamw(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cosine),
-        cmocka_unit_test(test_stairs_and_warmup),
-        cmocka_unit_test(test_clip),
+        cmocka_unit_test(test_cosine), cmocka_unit_test(test_stairs_and_warmup),
+        cmocka_unit_test(test_list),   cmocka_unit_test(test_clip),
         cmocka_unit_test(test_adamw),
     };
 
