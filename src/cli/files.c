@@ -16,6 +16,7 @@ enum role {
     WRITE,
     WRITE_MODEL,
     WRITE_CONVERTED,
+    WRITE_PREDICTIONS,
     WRITE_UNDER, /* May be a folder, too. */
     WRITE_FOLDER,
 };
@@ -49,7 +50,7 @@ static const struct named list[] = {
     {OPT_CODE_NAME, EVERY, READ, "matrix:", 0, NULL},
     {OPT_PLAN_FROM, EVERY, WRITE, NULL, OPT_PLAN_ACTION, "generate"},
     {OPT_SAVE, EVERY, WRITE_MODEL, NULL, 0, NULL},
-    {OPT_PREDICTIONS, EVERY, WRITE, NULL, 0, NULL},
+    {OPT_PREDICTIONS, EVERY, WRITE_PREDICTIONS, NULL, 0, NULL},
     {OPT_CONVERTED, EVERY, WRITE_CONVERTED, NULL, 0, NULL},
     {OPT_RECORD, EVERY, WRITE, NULL, 0, NULL},
     {OPT_TRACE, EVERY, WRITE, NULL, 0, NULL},
@@ -124,6 +125,27 @@ static enum err check_folder_name(const char *path, struct why *why)
                    path);
 }
 
+/* A name is soon mistyped: a model takes the place of a model that can be read
+ * to its end.  Nothing in a list of labels says who made it, so predictions
+ * take the place of nothing. */
+static enum err check_replaced(const struct options *options, enum role role,
+                               const char *path, struct why *why)
+{
+    const bool model = role == WRITE_MODEL || role == WRITE_CONVERTED;
+
+    if ((!model && role != WRITE_PREDICTIONS) ||
+        option_flag(options, OPT_FORCE) ||
+        !(model ? save_destroys(path) : output_is_filled(path)))
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "%.200s is there%s; %s would be written over it: name "
+                   "another file, or add --force%s",
+                   path, model ? " and is no model" : "",
+                   model ? "the model" : "the predictions",
+                   role == WRITE_MODEL ? " (rows to measure on go with --test)"
+                                       : "");
+}
+
 static enum err check_written(const struct options *options,
                               const struct named *row, const char *path,
                               struct why *why)
@@ -147,15 +169,9 @@ static enum err check_written(const struct options *options,
               : ERR_OK;
     if (err != ERR_OK)
         return err;
-    if ((row->role == WRITE_MODEL || row->role == WRITE_CONVERTED) &&
-        !option_flag(options, OPT_FORCE) && save_destroys(path))
-        return why_set(why, ERR_SHAPE,
-                       "%.200s is there and is no model; the model would be "
-                       "written over it: name another file, or add --force%s",
-                       path,
-                       row->role == WRITE_MODEL
-                           ? " (rows to measure on go with --test)"
-                           : "");
+    err = check_replaced(options, row->role, path, why);
+    if (err != ERR_OK)
+        return err;
     if (output_is_stdout(path))
         return output_take_stdout(why);
     if (row->role == WRITE_UNDER)

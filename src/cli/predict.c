@@ -349,51 +349,6 @@ static enum err take_model(struct predict *predict, struct why *why)
     return model_load(model, &predict->model, why);
 }
 
-/* Could this line be the first of predictions?  They are one word a line,
- * whatever is in a word of the model's, or begin with put_head's. */
-static bool begins_predictions(const struct model_file *model, const char *line)
-{
-    static const char *const heads[] = {"labels ", "label,score", "label,p"};
-
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        if (strncmp(line, heads[i], strlen(heads[i])) == 0)
-            return true;
-    for (uint32_t k = 0; k < model->classes; k++) {
-        const char *word = model_file_word(model, model->label[k]);
-
-        if (word != NULL && strcmp(line, word) == 0)
-            return true;
-    }
-    return strpbrk(line, " \t,;:") == NULL;
-}
-
-/* A table that is named by mistake is not lost. */
-static enum err check_out(const struct predict *predict, const char *out,
-                          struct why *why)
-{
-    char line[4096] = "";
-    struct input input;
-    size_t got = 0;
-    bool text;
-
-    if (out == NULL || output_is_stdout(out) || !output_is_file(out) ||
-        option_flag(&predict->cli->options, OPT_FORCE) ||
-        input_open(&input, out, NULL) != ERR_OK)
-        return ERR_OK;
-    if (input_read_at(&input, 0, line, sizeof line - 1, &got) != ERR_OK)
-        got = 0;
-    input_close(&input);
-    line[got] = '\0';
-    text = strlen(line) == got;
-    line[strcspn(line, "\n")] = '\0';
-    if (text && begins_predictions(&predict->model, line))
-        return ERR_OK;
-    return why_set(why, ERR_SHAPE,
-                   "%.200s is there and holds no predictions; they would be "
-                   "written over it: name another file, or add --force",
-                   out);
-}
-
 static enum err execute(struct predict *predict, struct why *why)
 {
     const struct options *options = &predict->cli->options;
@@ -402,8 +357,6 @@ static enum err execute(struct predict *predict, struct why *why)
 
     if (err == ERR_OK)
         err = take_model(predict, why);
-    if (err == ERR_OK)
-        err = check_out(predict, out, why);
     if (err == ERR_OK)
         err = judge_rows(predict, why);
     if (err == ERR_OK && (out != NULL || !predict->cli->json))

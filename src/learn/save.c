@@ -160,24 +160,6 @@ bool model_begins(const char *head, size_t size)
            safetensors_begins(head, size);
 }
 
-bool save_destroys(const char *path)
-{
-    char head[MODEL_HEAD_SIZE];
-    struct input input;
-    size_t got = 0;
-    enum err err;
-
-    if (output_is_stdout(path) || !output_is_file(path))
-        return false; /* To look into a pipe is to wait. */
-    err = input_open(&input, path, NULL);
-    if (err != ERR_OK)
-        return err == ERR_DENIED;
-    if (input_read_at(&input, 0, head, sizeof head, &got) != ERR_OK)
-        got = 1;
-    input_close(&input);
-    return got > 0 && !model_begins(head, got);
-}
-
 /* Gigabytes of zeros are told by the first: files by a look, and what a device
  * gives is not asked for. */
 static enum err check_text(const char *path, struct why *why)
@@ -222,4 +204,16 @@ enum err model_load(const char *path, struct model_file *model, struct why *why)
     if (err != ERR_OK && err != ERR_NOMEM)
         err = ERR_FORMAT;
     return err == ERR_OK ? err : why_in(why, err, "%.200s", path);
+}
+
+bool save_destroys(const char *path)
+{
+    struct model_file model = {0};
+    bool other;
+
+    if (output_is_stdout(path) || !output_is_filled(path))
+        return false;
+    other = model_load(path, &model, NULL) != ERR_OK;
+    model_file_close(&model);
+    return other;
 }

@@ -31,11 +31,11 @@ MUST_CHECK enum err save_check_name(const char *path, bool network,
 /* Does a file begin with these bytes as models do, ours and LIBLINEAR's? */
 #define MODEL_HEAD_SIZE 12u
 bool model_begins(const char *head, size_t size);
-/* A file with something in it that does not begin as models do: a model takes
- * the place of a model, or of nothing. */
-bool save_destroys(const char *path);
 /* Read one.  Any failure with a sentence that names the file. */
 MUST_CHECK enum err model_load(const char *path, struct model_file *model,
                                struct why *why);
+/* A file with something in it that cannot be read as a model, to its end: a
+ * model takes the place of a model, or of nothing. */
+bool save_destroys(const char *path);
 
 #endif /* LEARN_SAVE_H */

@@ -32,3 +32,18 @@ train tr.svm te --force
 head -n 1 te
 : >empty
 train tr.svm empty
+# Whatever has one word in its first line, or a model's first word, is no model
+# and no list of predictions; an earlier list could be the labels of a study.
+printf '{\n  "model_card": 1\n}\n' >card.json
+printf '#!/bin/sh\nexit\n' >script
+printf '1\n-1\n' >labels
+echo '# solver_type L2R_LR is what the file begins with' | cut -c3- >notes
+printf '\002\0\0\0\0\0\0\0{}' >other
+for file in card.json script labels notes other; do
+    cp $file kept
+    try predict te.svm m.txt kept
+    train tr.svm kept
+    try model convert m.txt kept
+    cmp $file kept
+done
+try predict te.svm m.txt labels --force

@@ -19,7 +19,7 @@ printf 'kind,x\ncat,1\n"big dog",-1\ncat,2\n"big dog",3\n' >pets.csv
 "$MUSTER" train pets.csv pets.model --label kind -q >/dev/null
 "$MUSTER" predict pets.csv pets.model out.txt --top 2 --confusion | sed 's/^metrics.*/metrics/'
 sed 's/ 0\.[0-9]*/ p/g' out.txt
-"$MUSTER" predict pets.csv pets.model out.txt --top 2 | tail -n 1
+"$MUSTER" predict pets.csv pets.model out.txt --top 2 --force | tail -n 1
 printf 'solver_type L2R_L2LOSS_SVR\nnr_class 2\nnr_feature 1\nbias -1\nw\n0.1\n' >r
 printf 'solver_type L2R_L2LOSS_SVC\nnr_class 2\nlabel 1 -1\nnr_feature 1\nbias -1\nw\n0.1\n' >s
 {

@@ -13,6 +13,6 @@ done
 "$MUSTER" train numbers.csv --test words.csv -q 2>&1
 "$MUSTER" train words.csv m -q >/dev/null
 "$MUSTER" predict numbers.csv m out 2>&1
-"$MUSTER" predict maybe.csv m out 2>&1
+"$MUSTER" predict maybe.csv m out --force 2>&1
 echo "1,2" >one.csv
-"$MUSTER" predict --label none one.csv m out 2>&1
+"$MUSTER" predict --label none one.csv m out --force 2>&1

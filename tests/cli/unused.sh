@@ -14,4 +14,4 @@ done
 "$MUSTER" data info t.csv --format json | grep '"label"'
 "$MUSTER" train t.csv m -q >/dev/null
 "$MUSTER" predict t.csv m out.txt -q >/dev/null && head -2 out.txt
-"$MUSTER" predict t.csv m out.txt -q -b 1 >/dev/null && cut -d. -f1 out.txt
+"$MUSTER" predict t.csv m out.txt -q -b 1 --force >/dev/null && cut -d. -f1 out.txt

@@ -178,7 +178,7 @@ def check(name):
     assert alone["objective"] == apart["objective"], "objectives differ"
     over = alone["objective"] / f - 1
     assert abs(over) <= CLOSE, f"objective {alone['objective']}, least {f}"
-    muster("predict", "test.csv", "model", "out.txt")
+    muster("predict", "test.csv", "model", "out.txt", "--force")
     said = np.loadtxt("out.txt", ndmin=1)
     if numbers:
         far = np.abs(said - predict(t)).max() / y.std()

@@ -82,7 +82,7 @@ both_ways() {
     shift 2
     "$MUSTER" train -q -s "$type" "$@" "$data.svm" ours.model >/dev/null
     "$predict" "$data.test" ours.model theirs.out >/dev/null &&
-        "$MUSTER" predict -q "$data.test" ours.model ours.out >/dev/null &&
+        "$MUSTER" predict -q --force "$data.test" ours.model ours.out >/dev/null &&
         same ours.out theirs.out 1e-5
     check "-s $type $*: our model, liblinear-predict" $?
     "$train" -q -s "$type" "$@" "$data.svm" theirs.model >/dev/null
@@ -91,7 +91,7 @@ both_ways() {
 
 theirs_read() {
     "$predict" "$1.test" theirs.model theirs.out >/dev/null &&
-        "$MUSTER" predict -q "$1.test" theirs.model ours.out >/dev/null &&
+        "$MUSTER" predict -q --force "$1.test" theirs.model ours.out >/dev/null &&
         same ours.out theirs.out 1e-5
     check "$2: their model, muster predict" $?
 }
@@ -114,7 +114,7 @@ theirs_read two "-s 0 -B 2"
 for data in two three; do
     "$MUSTER" train -q --model softmax -c 1 -B 1 "$data.svm" ours.model >/dev/null
     "$predict" "$data.test" ours.model theirs.out >/dev/null &&
-        "$MUSTER" predict -q "$data.test" ours.model ours.out >/dev/null &&
+        "$MUSTER" predict -q --force "$data.test" ours.model ours.out >/dev/null &&
         same ours.out theirs.out 0
     check "softmax, $data classes: our model, liblinear-predict" $?
 done
@@ -125,7 +125,7 @@ check "softmax: liblinear-predict has no probabilities of it" $?
 for data in two three; do
     "$train" -q -s 0 "$data.svm" theirs.model
     "$predict" -b 1 "$data.test" theirs.model theirs.out >/dev/null
-    "$MUSTER" predict -q -b 1 "$data.test" theirs.model ours.out >/dev/null
+    "$MUSTER" predict -q --force -b 1 "$data.test" theirs.model ours.out >/dev/null
     same ours.out theirs.out 1e-5
     check "-b 1: probabilities, $data classes" $?
 done

@@ -47,7 +47,7 @@ def trained(*words):
 
 
 def predictions(*words):
-    muster("predict", *words[:2], "out.txt", *words[2:])
+    muster("predict", *words[:2], "out.txt", "--force", *words[2:])
     with open("out.txt", encoding="utf-8") as file:
         return file.read().split()
 
@@ -179,7 +179,7 @@ def seconds():
             dump_svmlight_file(x, y, name, zero_based=name == "zero.svm")
         out, _ = trained(name, "m", *more)
         seen = re.search(r"train +accuracy ([\d.]+)", out)[1]
-        out, _ = muster("predict", name, "m", "out.txt", *more)
+        out, _ = muster("predict", name, "m", "out.txt", "--force", *more)
         assert f"accuracy {seen}," in out, (name, seen, out)
     table[["b", "y"]].to_csv("u.csv", index=False)
     _, err = trained("u.csv", "m", "--model", "linear")
@@ -217,19 +217,20 @@ def first_index():
     dump_svmlight_file(last, y, "one-last.svm", zero_based=False)
     trained("zero.svm", "m")
     for name in ("zero-first.svm", "one-last.svm"):
-        for words in (["predict", name, "m", "out.txt"],
+        for words in (["predict", name, "m", "out.txt", "--force"],
                       ["train", "zero.svm", "n", "--test", name]):
             _, err = muster(*words)
             assert f"{name}: here is no index 0; indices are taken to start " \
                 "at 0 all the same" in err, err
-    _, err = muster("predict", "one-last.svm", "m", "--zero-based", "out.txt")
+    _, err = muster("predict", "one-last.svm", "m", "--zero-based", "out.txt",
+                    "--force")
     assert err == "", err
     trained("one.svm", "m")
     first = predictions("one.svm", "m")
-    _, err = muster("predict", "zero-first.svm", "m", "out.txt")
+    _, err = muster("predict", "zero-first.svm", "m", "out.txt", "--force")
     assert "indices go up to 4 only, and the model has 5 features; if they " \
         "start at 0 here, add --zero-based" in err, err
-    _, err = muster("predict", "zero.svm", "m", "out.txt", rc=1)
+    _, err = muster("predict", "zero.svm", "m", "out.txt", "--force", rc=1)
     assert "there is an index 0, and the model's rows started at 1" in err, err
     assert "train again with --zero-based" in err, err
     assert predictions("zero.svm", "m", "--zero-based") == first
@@ -334,15 +335,15 @@ def sparse_matrices():
     _, err = muster("train", "x.npz", "n", rc=2)
     assert "add --labels FILE.npy" in err, err
     scipy.sparse.save_npz("csc.npz", x.tocsc())
-    _, err = muster("predict", "csc.npz", "m", "out.txt", rc=2)
+    _, err = muster("predict", "csc.npz", "m", "out.txt", "--force", rc=2)
     assert "stored as csc; save x.tocsr()" in err, err
     scipy.sparse.save_npz("wide.npz", scipy.sparse.hstack([x, x]).tocsr())
-    _, err = muster("predict", "wide.npz", "m", "out.txt", rc=2)
+    _, err = muster("predict", "wide.npz", "m", "out.txt", "--force", rc=2)
     assert "80 columns; the model has 40" in err, err
     twice = scipy.sparse.csr_matrix(
         (np.ones(2), np.array([3, 3]), np.array([0, 2])), shape=(1, 40))
     scipy.sparse.save_npz("twice.npz", twice)
-    _, err = muster("predict", "twice.npz", "m", "out.txt", rc=1)
+    _, err = muster("predict", "twice.npz", "m", "out.txt", "--force", rc=1)
     assert "row 1: column 4 twice" in err, err
 
 

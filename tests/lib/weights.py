@@ -77,8 +77,8 @@ def duplicates():
             two = train("twice.csv", "n", *flags)
             if flags[0] == "-s":
                 assert near(one["objective"], two["objective"]), (one, two)
-            muster("predict", "twice.csv", "m", "one.txt")
-            muster("predict", "twice.csv", "n", "two.txt")
+            muster("predict", "twice.csv", "m", "one.txt", "--force")
+            muster("predict", "twice.csv", "n", "two.txt", "--force")
             with open("one.txt") as a, open("two.txt") as b:
                 assert a.read() == b.read(), flags
 
@@ -130,7 +130,7 @@ def predicted():
     train("t.csv", "m", "--weight", "w", *LOGISTIC)
     said = []
     for name in ("t.csv", "bare.csv", "light.csv"):
-        muster("predict", name, "m", "out.txt")
+        muster("predict", name, "m", "out.txt", "--force")
         with open("out.txt") as file:
             said.append(file.read())
     assert said[0] == said[1] == said[2]

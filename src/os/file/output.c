@@ -70,6 +70,21 @@ bool output_is_file(const char *path)
     return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
+bool output_is_filled(const char *path)
+{
+    const int fd = output_is_file(path)
+                       ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+                       : -1;
+    char first;
+    bool filled;
+
+    if (fd < 0)
+        return output_is_file(path); /* Who knows what is in it. */
+    filled = read(fd, &first, 1) != 0;
+    (void)close(fd);
+    return filled;
+}
+
 bool output_is_input(const char *input, const char *path)
 {
     struct stat in, out;

@@ -70,6 +70,8 @@ MUST_CHECK enum err output_check(const char *path, struct why *why);
 
 /* Is there a plain file of that name, links followed? */
 bool output_is_file(const char *path);
+/* The same, with something in it, or nobody can say what? */
+bool output_is_filled(const char *path);
 /* Are both there, and the same file?  "-" as the first is standard input. */
 bool output_is_input(const char *input, const char *path);
 
