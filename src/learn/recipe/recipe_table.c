@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "core/star/homes.h"
+#include "model/net/neural.h"
 #include "optim/optim.h"
 
 #define COUNT_MAX   4294967295.0
@@ -14,6 +15,8 @@
 
 #define LIMITS(low, high) .min = (low), .max = (high)
 
+#define LAYER_NAME(name)                                     " " #name
+#define LAYERS                                               NEURAL_LAYERS(LAYER_NAME)
 #define SAMPLER_CHOICE(NAME, name, scattered, batches, text) "|" #name
 #define SAMPLER_TEXT(NAME, name, scattered, batches, text)   "; " #name ": " text
 #define SCHEDULE_CHOICE(NAME, name, needs, text)             "|" #name
@@ -183,10 +186,11 @@ static const struct option table[RECIPE_OPTIONS] = {
         {.name = "net",
          .kind = VALUE_TEXT,
          .value = "TEXT|FILE",
-         .help = "train a network of these layers on batches, such as "
-                 "\"conv3x3x32 relu pool2 drop.25 dense128 relu dense10\": "
-                 "conv dense relu tanh sigmoid pool avg drop; --optim adam, "
-                 "--batch 128 and --chunk-rows 16 unless said otherwise",
+         .help =
+             "train a network of these layers on batches, such as "
+             "\"conv3x3x32 relu pool2 drop.25 dense128 relu dense10\":" LAYERS
+             "; --optim adam, --batch 128 and --chunk-rows 16 "
+             "unless said otherwise",
          .traits = TRAIT(NET) | TRAIT(BATCH)},
     [OPT_INIT] = {.name = "init",
                   .kind = VALUE_TEXT,

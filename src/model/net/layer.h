@@ -24,7 +24,8 @@ struct layer {
     uint32_t stride, pad;
     uint32_t drop;          /* Probability of a 0, in 65,536ths. */
     size_t weights, biases; /* How many parameters. */
-    uint32_t inputs;        /* That a number is made from, for neural_draw. */
+    uint32_t inputs;        /* Products that a number is the sum of, ... */
+    size_t outputs;         /* ... and sums that an input goes into. */
     uint32_t tensor;        /* That of the weights; the bias's is the next. */
     bool in_place;          /* y is x. */
 };
@@ -61,6 +62,10 @@ struct layer_ops {
     bool in_place;     /* May write y over x. */
     bool reads_input;  /* Backward needs x ... */
     bool reads_output; /* ... or y: so these are kept for all samples. */
+    bool rectifies;    /* About half its inputs become 0, for which weights
+                          before it make up (neural_draw). */
+    bool flattens;     /* torch has a Flatten before it, if it is the first
+                          such layer and gets images. */
     bool (*parse)(const char *rest, struct layer *layer);
     /* `to` and numbers of parameters from `in`; NULL, or what is wrong. */
     const char *(*shape)(struct layer *layer);
@@ -100,7 +105,8 @@ bool layer_option(const char **text, char mark, uint32_t otherwise,
 void layer_add(const struct layer *layer, const struct layer_call *call,
                bool bias, size_t first, size_t count, const float *values);
 
-extern const struct layer_ops layer_conv, layer_dense, layer_relu, layer_tanh,
-    layer_sigmoid, layer_pool, layer_avg, layer_drop;
+#define LAYER_OPS(name) extern const struct layer_ops layer_##name;
+NEURAL_LAYERS(LAYER_OPS)
+#undef LAYER_OPS
 
 #endif /* MODEL_NET_LAYER_H */

@@ -46,6 +46,7 @@ static const char *shape(struct layer *l)
     l->weights = l->out * conv_patch(&c);
     l->biases = l->out;
     l->inputs = (uint32_t)conv_patch(&c);
+    l->outputs = (size_t)l->tall * l->wide * l->out;
     return NULL;
 }
 

@@ -101,6 +101,7 @@ const struct layer_ops layer_relu = {
     .name = "relu",
     .forms = "relu",
     .in_place = true,
+    .rectifies = true,
     .parse = parse,
     .shape = shape,
     .forward = relu,

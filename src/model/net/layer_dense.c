@@ -32,6 +32,7 @@ static const char *shape(struct layer *l)
     l->to = (struct neural_shape){1, 1, l->out};
     l->weights = (size_t)l->inputs * l->out;
     l->biases = l->out;
+    l->outputs = l->out;
     return NULL;
 }
 
@@ -211,6 +212,7 @@ const struct layer_ops layer_dense = {
     .name = "dense",
     .forms = "dense128",
     .whole = true,
+    .flattens = true,
     .reads_input = true,
     .parse = parse,
     .shape = shape,

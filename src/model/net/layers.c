@@ -13,8 +13,9 @@ enum neural_bug neural_bug = NEURAL_BUG_NONE;
 #endif
 
 static const struct layer_ops *const table[] = {
-    &layer_conv,    &layer_dense, &layer_relu, &layer_tanh,
-    &layer_sigmoid, &layer_pool,  &layer_avg,  &layer_drop,
+#define LAYER_OPS(name) &layer_##name,
+    NEURAL_LAYERS(LAYER_OPS)
+#undef LAYER_OPS
 };
 
 const struct layer_ops *layer_find(const char *text, const char **rest)

@@ -217,10 +217,10 @@ struct digest neural_hash(const struct neural *net, const double *w)
 
 /* --- first weights ------------------------------------------------------- */
 
-static bool before_relu(const struct neural *net, uint32_t layer)
+static bool is_rectified(const struct neural *net, uint32_t layer)
 {
     return layer + 1 < net->layer_count &&
-           net->layers[layer + 1].ops == &layer_relu;
+           net->layers[layer + 1].ops->rectifies;
 }
 
 static void draw_weights(const struct neural *net, uint32_t layer,
@@ -228,17 +228,15 @@ static void draw_weights(const struct neural *net, uint32_t layer,
 {
     const struct layer *const l = &net->layers[layer];
     const double inputs = (double)l->inputs;
-    /* Weights that a number of the input goes to. */
-    const double outputs = inputs / (double)l->in.channels * (double)l->out;
     const double he = sqrt(2 / inputs);
-    const double reach = sqrt(
-        6 / (inputs + (l->ops == &layer_dense ? (double)l->out : outputs)));
+    const double glorot = sqrt(6 / (inputs + (double)l->outputs));
 
     for (size_t i = 0; i < l->weights; i++) {
-        if (before_relu(net, layer))
+        if (is_rectified(net, layer))
             weights[i] = (float)(he * rng_normal_at(seed, layer, i));
         else
-            weights[i] = (float)(reach * (2 * rng_unit_at(seed, layer, i) - 1));
+            weights[i] =
+                (float)(glorot * (2 * rng_unit_at(seed, layer, i) - 1));
     }
 }
 

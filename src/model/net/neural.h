@@ -11,9 +11,9 @@
  *     drop.25         in training each is 0 with probability 1/4, and the
  *                     others are 4/3 of what they were
  *
- * Each kind of layer is one file and one row of layers.c (layer.h has the
- * interface).  The parameters are one vector of floats: of each layer its
- * weights, then its bias; each of these is a tensor.
+ * Each kind of layer is a struct layer_ops (layer.h), in a file of its own or
+ * with its kin, and a name in NEURAL_LAYERS.  The parameters are one vector of
+ * floats: of each layer its weights, then its bias; each of these is a tensor.
  *
  * Bits.  What a layer computes is defined number by number: chains of gemm.h
  * and conv.h, polynomials of math/kernel/poly.h, draws of base/rng.h.  The
@@ -49,6 +49,10 @@
  * 30 leave 23 to the largest number of a microbatch among 8, a float's own, and
  * 26 to the sum; a microbatch's fits 32 bits. */
 #define NEURAL_BITS 30
+
+/* The kinds, as texts begin: conv is layer_conv. */
+#define NEURAL_LAYERS(X)                                                       \
+    X(conv) X(dense) X(relu) X(tanh) X(sigmoid) X(pool) X(avg) X(drop)
 
 struct neural_shape {
     uint32_t height, width, channels;

@@ -59,11 +59,11 @@ static bool is_image(const struct neural_shape *shape)
     return shape->height > 1 || shape->width > 1;
 }
 
-/* The place in torch.nn.Sequential: one further behind a Flatten. */
+/* The place in torch.nn.Sequential: one further behind its Flatten. */
 static uint32_t place_of(const struct neural *net, uint32_t layer)
 {
     for (uint32_t i = 0; i <= layer && is_image(&net->in); i++) {
-        if (net->layers[i].ops->whole)
+        if (net->layers[i].ops->flattens)
             return layer + 1;
     }
     return layer;
