@@ -146,6 +146,12 @@ static enum err check_replaced(const struct options *options, enum role role,
                                        : "");
 }
 
+static bool trains_network(const struct options *options)
+{
+    return option_text(options, OPT_NET) != NULL ||
+           model_is_network(option_text(options, OPT_INIT));
+}
+
 static enum err check_written(const struct options *options,
                               const struct named *row, const char *path,
                               struct why *why)
@@ -164,7 +170,7 @@ static enum err check_written(const struct options *options,
     if (row->role == WRITE_FOLDER)
         return check_folder_name(path, why);
     err = row->role == WRITE_MODEL
-              ? save_check_name(path, option_text(options, OPT_NET) != NULL,
+              ? save_check_name(path, trains_network(options),
                                 "rows to measure on go with --test; ", why)
               : ERR_OK;
     if (err != ERR_OK)

@@ -48,6 +48,7 @@ static const char *const names[TRAITS] = {
     [TRAIT_READING] = "--label",
     [TRAIT_CATEGORIES] = "--categorical",
     [TRAIT_MEANS] = "--scale",
+    [TRAIT_DROP] = "--drop",
     [TRAIT_STORAGE] = "--storage",
     [TRAIT_CLASS_WEIGHT] = "--class-weight",
     [TRAIT_WEIGHTS] = "--weight",
@@ -56,6 +57,7 @@ static const char *const names[TRAITS] = {
     [TRAIT_FUNCTION] = "a gradient function",
     [TRAIT_NO_HESSVEC] = "no hessvec function",
     [TRAIT_NET] = "--net",
+    [TRAIT_INIT] = "--init",
     [TRAIT_CLASSES] = "--model softmax",
     [TRAIT_LOSS] = "--loss",
     [TRAIT_NOT_SVM] = "a model but svm",
@@ -177,6 +179,18 @@ static const struct rule rules[] = {
      "<it> trains linear models; leave out --net"},
     {TRAIT(NET) | TRAIT(FAULTS), 0,
      "--faults draws what is trained by itself; leave out --net"},
+    {TRAIT(INIT), TRAIT(MEANS) | TRAIT(CATEGORIES) | TRAIT(DROP),
+     "<it> does not go with --init: columns are read as those of its model "
+     "were"},
+    {TRAIT(INIT) | TRAIT(OWNERS), 0,
+     "--init does not go with --owners: columns of all owners would have to be "
+     "compared with its model's"},
+    {TRAIT(INIT), TRAIT(MANY) | TRAIT(FOLDS),
+     "<it> judges trainings by rows that they have not seen, and the model of "
+     "--init may have seen them; leave out --init"},
+    {TRAIT(INIT) | TRAIT(SGD), 0,
+     "--optim sgd begins at 0; with --init take gd and --batch, adam or "
+     "another one"},
     {TRAIT(NET) | TRAIT(OWNERS), 0,
      "--net does not go with --owners yet; train it on rows in one place"},
 

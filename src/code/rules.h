@@ -48,6 +48,7 @@ enum trait {
     TRAIT_READING,
     TRAIT_CATEGORIES,
     TRAIT_MEANS,
+    TRAIT_DROP,
     TRAIT_STORAGE,
     TRAIT_CLASS_WEIGHT,
     TRAIT_WEIGHTS, /* Rows do not count alike. */
@@ -57,6 +58,7 @@ enum trait {
     TRAIT_FUNCTION, /* A gradient function of the user's, not rows. */
     TRAIT_NO_HESSVEC,
     TRAIT_NET,     /* A network, not a linear model. */
+    TRAIT_INIT,    /* It begins with the weights of another model. */
     TRAIT_CLASSES, /* A weight vector for each class. */
     TRAIT_LOSS,
     TRAIT_NOT_SVM,

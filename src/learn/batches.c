@@ -75,8 +75,9 @@ static uint32_t chunk_rows_of(const struct recipe *recipe,
         return data->chunk_rows;
     if (recipe_given(recipe, OPT_CHUNK_ROWS))
         return (uint32_t)recipe_count(recipe, OPT_CHUNK_ROWS);
-    return recipe_given(recipe, OPT_NET) ? NET_CHUNK
-                                         : batches_default_chunk_rows(batch);
+    return recipe_text(recipe, OPT_NET) != NULL
+               ? NET_CHUNK
+               : batches_default_chunk_rows(batch);
 }
 
 enum err batches_choose(const struct recipe *recipe, const struct dataset *data,

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "data/source.h"
 #include "learn/family/family.h"
+#include "learn/family/start.h"
 #include "learn/recipe/input.h"
 #include "learn/rows.h"
 #include "os/file/file.h"
@@ -137,7 +138,10 @@ enum err load_train(struct setup *setup, const struct recipe *recipe,
     source.encoder = &setup->encoder;
     source.note = setup->terms.note;
     source.note_context = setup->terms.context;
-    source.keep = holds_out(recipe) ? &setup->frame : NULL;
+    source.keep =
+        holds_out(recipe) && setup->init == NULL ? &setup->frame : NULL;
+    if (setup->init != NULL)
+        start_read(setup, &source);
     err =
         load(setup, &source, &setup->data, &setup->test, &setup->has_test, why);
     setup->loaded = err == ERR_OK;

@@ -17,9 +17,8 @@
 
 #define BLOCK_ROWS 256u /* Probabilities worked out at a time. */
 
-/* A model that knows no columns takes tables by place, the label last. */
-static enum err know_columns(const struct model_file *model,
-                             struct encoder *stand_in, struct why *why)
+enum err predict_columns(const struct model_file *model,
+                         struct encoder *stand_in, struct why *why)
 {
     struct schema schema = {0};
     enum err err;
@@ -30,6 +29,7 @@ static enum err know_columns(const struct model_file *model,
     if (err == ERR_OK)
         err = encoder_plain(stand_in, &schema);
     stand_in->from_zero = model->encoder.from_zero;
+    stand_in->wide = model->encoder.wide;
     return err == ERR_OK ? err : why_set(why, err, "%s", err_text(err));
 }
 
@@ -47,7 +47,7 @@ static enum err load_rows(struct prediction *prediction,
     const uint32_t cols = model_file_weights(model);
     struct encoder stand_in = {0};
     struct encoder encoder = model->encoder; /* Fitted, so only read. */
-    enum err err = know_columns(model, &stand_in, why);
+    enum err err = predict_columns(model, &stand_in, why);
 
     source->cols_min = cols;
     source->cols_max = cols;

@@ -30,6 +30,10 @@ struct prediction {
     uint32_t known; /* Rows whose label the model knows. */
 };
 
+/* By what rows are read for a model that knows no columns: tables by place, the
+ * label last.  Left empty where the model has an encoder of a table. */
+MUST_CHECK enum err predict_columns(const struct model_file *model,
+                                    struct encoder *stand_in, struct why *why);
 /* Read the rows that `source` names, with the model's columns, and score them.
  * What of `source` the model decides is set here. */
 MUST_CHECK enum err predict_score(struct prediction *prediction,

@@ -160,6 +160,22 @@ bool model_begins(const char *head, size_t size)
            safetensors_begins(head, size);
 }
 
+bool model_is_network(const char *path)
+{
+    char head[MODEL_HEAD_SIZE];
+    struct input input;
+    size_t got = 0;
+
+    /* To look into a pipe is to wait. */
+    if (path == NULL || !output_is_file(path) ||
+        input_open(&input, path, NULL) != ERR_OK)
+        return false;
+    if (input_read_at(&input, 0, head, sizeof head, &got) != ERR_OK)
+        got = 0;
+    input_close(&input);
+    return safetensors_begins(head, got);
+}
+
 /* Gigabytes of zeros are told by the first: files by a look, and what a device
  * gives is not asked for. */
 static enum err check_text(const char *path, struct why *why)

@@ -31,6 +31,8 @@ MUST_CHECK enum err save_check_name(const char *path, bool network,
 /* Does a file begin with these bytes as models do, ours and LIBLINEAR's? */
 #define MODEL_HEAD_SIZE 12u
 bool model_begins(const char *head, size_t size);
+/* Is it a file that begins as networks do?  NULL is none. */
+bool model_is_network(const char *path);
 /* Read one.  Any failure with a sentence that names the file. */
 MUST_CHECK enum err model_load(const char *path, struct model_file *model,
                                struct why *why);

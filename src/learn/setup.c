@@ -15,6 +15,7 @@
 #include "learn/batches.h"
 #include "learn/coded_data.h"
 #include "learn/family/family.h"
+#include "learn/family/start.h"
 #include "learn/load.h"
 #include "learn/numbers.h"
 #include "learn/owners.h"
@@ -278,7 +279,9 @@ enum err setup_load(struct setup *setup, struct recipe *recipe, struct why *why)
 {
     enum err err = arithmetic_check(setup->isa, why);
 
-    setup->family = recipe_given(recipe, OPT_NET) ? &net_family : NULL;
+    if (err == ERR_OK)
+        err = start_open(setup, recipe, why);
+    setup->family = recipe_text(recipe, OPT_NET) != NULL ? &net_family : NULL;
     setup->intercept = setup_family(setup)->constant && habit_intercept(recipe);
     setup->hollow = owners_wanted(recipe);
     if (err == ERR_OK && setup_family(setup)->begin != NULL)
@@ -288,6 +291,8 @@ enum err setup_load(struct setup *setup, struct recipe *recipe, struct why *why)
                             : load_train(setup, recipe, why);
     if (err == ERR_OK)
         err = setup_model(setup, recipe, &setup->model, why);
+    if (err == ERR_OK)
+        err = start_check(setup, recipe, why);
     if (err == ERR_OK && setup_family(setup)->build != NULL)
         err = setup_family(setup)->build(setup, recipe, why);
     if (err == ERR_OK && setup->hollow)
@@ -325,7 +330,7 @@ void setup_close(struct setup *setup)
     if (setup->has_valid)
         dataset_close(&setup->valid);
     neural_model_close(&setup->net);
-    mem_free(setup->start);
+    start_close(setup);
     encoder_close(&setup->encoder);
     frame_close(&setup->frame);
     owners_close(setup);

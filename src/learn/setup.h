@@ -31,6 +31,7 @@ struct train_door;
 struct roll;
 
 struct memory_rows;
+struct model_file;
 
 /* What is no choice of a recipe: who asks, and for what rows. */
 struct setup_terms {
@@ -68,6 +69,7 @@ struct setup {
     const struct family *family; /* NULL: linear models. */
     enum model_kind model;       /* Of a network: what its outputs are. */
     struct neural_model net;     /* Without text: there is none. */
+    struct model_file *init;     /* That --init names; NULL: none. */
     double *start;               /* Weights to begin with; NULL: 0. */
     enum metric metric;          /* To watch and to sort by. */
     struct dataset data, test, valid;

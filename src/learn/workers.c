@@ -223,6 +223,8 @@ void setup_choose(const struct setup *setup, const struct recipe *recipe,
                   struct choices *choices)
 {
     recipe_choose(recipe, choices);
+    if (recipe_text(recipe, OPT_NET) != NULL) /* That of --init, too. */
+        choices_add(choices, recipe_row(OPT_NET)->traits, "net");
     choose_rows(recipe, choices);
     choose_workers(setup, recipe, choices);
     if (recipe_text(recipe, OPT_OPTIM) != NULL)

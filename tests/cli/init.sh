@@ -28,7 +28,6 @@ train --passes 2 --init two.safetensors -n 2 --out run --resume 2>&1 | cut -c 1-
     "$MUSTER" train wide.svm -q --net dense2 --init small.safetensors --passes 1
     "$MUSTER" train two.svm -q linear.txt >/dev/null
     "$MUSTER" train two.svm -q --net dense2 --init linear.txt
-    "$MUSTER" train two.svm -q --init small.safetensors
     "$MUSTER" train two.svm -q --net dense2 --init absent
     "$MUSTER" train two.svm -q --net dense2 --init two.svm
     "$MUSTER" train two.svm small.safetensors -q --net dense2 --init small.safetensors

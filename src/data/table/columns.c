@@ -196,7 +196,7 @@ static void place_features(const struct schema *known, uint32_t cols,
     uint32_t next = 0;
 
     for (uint32_t i = 0; i < cols; i++) {
-        if (columns->role[i] != COLUMN_LABEL && next < known->features)
+        if (columns->role[i] == COLUMN_UNUSED && next < known->features)
             columns->role[i] = next++;
     }
 }
@@ -353,7 +353,7 @@ static enum err assign(const struct csv *csv,
     if (wanted->label != NULL && !unlabelled)
         err = take_column(csv, span_of(wanted->label), "label", COLUMN_LABEL,
                           columns, why);
-    if (err == ERR_OK && wanted->weight != NULL && wanted->known == NULL)
+    if (err == ERR_OK && wanted->weight != NULL)
         err = take_column(csv, span_of(wanted->weight), "weight", COLUMN_WEIGHT,
                           columns, why);
     if (err != ERR_OK)

@@ -4,19 +4,11 @@
 #include "base/mem.h"
 #include "learn/batches.h"
 #include "learn/family/family.h"
+#include "learn/family/start.h"
 #include "learn/rows.h"
 #include "math/golden/golden.h"
 #include "math/kernel/softmax.h"
 #include "node/fixed/evaluate.h"
-
-static enum err begin(struct recipe *recipe, struct why *why)
-{
-    if (!recipe_given(recipe, OPT_INIT))
-        return ERR_OK;
-    return why_set(why, ERR_SHAPE,
-                   "--init goes on from a network, and so needs its --net; a "
-                   "linear model has one optimum, wherever it begins");
-}
 
 /* By the labels, as data/rows/labels.h took them; NULL: one, or many of which
  * the owners of the rows do not say how often they are seen. */
@@ -56,8 +48,12 @@ static const char *optimiser(const struct setup *setup,
 static enum err numbers(const struct setup *setup, const struct recipe *recipe,
                         struct pool *pool, struct numbers *out, struct why *why)
 {
-    return numbers_choose(recipe, setup->model, setup->isa, &setup->data, pool,
-                          out, why);
+    const enum err err = numbers_choose(recipe, setup->model, setup->isa,
+                                        &setup->data, pool, out, why);
+
+    if (err == ERR_OK)
+        out->optim.start = setup->start;
+    return err;
 }
 
 static uint32_t dims(const struct setup *setup)
@@ -75,6 +71,13 @@ static const char *profile(const struct setup *setup)
         return PROFILE_INDEX_NAME;
     return setup->data.storage == STORAGE_CSR ? PROFILE_CSR_NAME
                                               : PROFILE_DENSE_NAME;
+}
+
+/* Weights to begin with, where they are not 0. */
+static void digest(const struct setup *setup, struct hasher *hasher)
+{
+    if (setup->start != NULL)
+        hasher_add_f64(hasher, setup->start, dims(setup));
 }
 
 /* Weights as the training data's columns lie, on rows of any. */
@@ -141,14 +144,15 @@ static struct digest hash(const struct setup *setup, const double *w)
 }
 
 const struct family linear_family = {
-    .begin = begin,
     .constant = true,
     .converges = true,
     .model = model_of,
+    .build = start_linear,
     .optimiser = optimiser,
     .numbers = numbers,
     .dims = dims,
     .profile = profile,
+    .digest = digest,
     .measure = measure,
     .fill = fill,
     .hash = hash,

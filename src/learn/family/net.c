@@ -15,6 +15,7 @@
 #include "math/exact/follow.h"
 #include "math/golden/golden.h"
 #include "math/net/gemm.h"
+#include "model/file.h"
 #include "model/net/scores.h"
 #include "os/run/threads.h"
 
@@ -92,7 +93,9 @@ static enum err read_net(struct setup *setup, const struct recipe *recipe,
     else
         err = neural_model_init(&setup->net, text, &in,
                                 classes ? NEURAL_SOFTMAX : NEURAL_SQUARED,
-                                image_divisor(data), why);
+                                setup->init != NULL ? setup->init->net->divisor
+                                                    : image_divisor(data),
+                                why);
     mem_free(text);
     return err == ERR_OK || err == ERR_TOOBIG ? err
                                               : explain_shape(data, err, why);
@@ -155,7 +158,7 @@ static enum err build(struct setup *setup, const struct recipe *recipe,
     if (err == ERR_OK)
         err = check_outputs(setup, why);
     if (err == ERR_OK)
-        err = start_make(setup, recipe, why);
+        err = start_net(setup, recipe, why);
     if (err == ERR_OK)
         tell(setup);
     return err;

@@ -93,7 +93,7 @@ static const struct option table[RECIPE_OPTIONS] = {
                   .help = "tables: columns to leave out, names or numbers "
                           "with commas (:1 is the first even if one is called "
                           "1)",
-                  .traits = TRAIT(READING)},
+                  .traits = TRAIT(READING) | TRAIT(DROP)},
     [OPT_WEIGHT] =
         {.name = "weight",
          .kind = VALUE_TEXT,
@@ -195,10 +195,12 @@ static const struct option table[RECIPE_OPTIONS] = {
     [OPT_INIT] = {.name = "init",
                   .kind = VALUE_TEXT,
                   .value = "MODEL",
-                  .help =
-                      "--net: begin with the weights of this saved network, "
-                      "which must be of the same net, inputs and labels",
-                  .shown = "weights drawn by --seed"},
+                  .help = "begin with the weights of this saved model, a "
+                          "network or a linear one; rows are read by its "
+                          "columns, scaling and labels, and --net is its own "
+                          "unless given",
+                  .shown = "0; of a network drawn by --seed",
+                  .traits = TRAIT(INIT)},
     [OPT_MODEL] = {.name = "model",
                    .kind = VALUE_CHOICE,
                    .value = "KIND",
