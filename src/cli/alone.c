@@ -61,6 +61,14 @@ static enum err kept(void *context, struct why *why)
     return run_point_latest(context, why);
 }
 
+void run_hold(enum err err, const struct train_result *result)
+{
+    if (err == ERR_OK && (result->finished || result->timed_out))
+        interrupt_hold();
+    else
+        interrupt_end();
+}
+
 void run_show_steps(struct run *run, const struct optim_options *optim)
 {
     run->screen.steps = optim->steps;
@@ -86,8 +94,8 @@ enum err run_alone(struct run *run, bool keeps, struct train_result *result,
     run->screen.began_at = run->judged_at = now;
     interrupt_begin(&run->stop);
     err = fit_alone(&run->fit, result, why);
-    interrupt_end();
     result->signal = result->finished ? 0 : interrupt_signal();
+    run_hold(err, result);
     screen_end(&run->screen, &run->progress, NULL, 0);
     return err;
 }

@@ -178,8 +178,8 @@ enum err run_cluster(struct run *run, struct train_result *result,
 
     interrupt_begin(&run->stop);
     err = run_in_folder(run, result, why);
-    interrupt_end();
     if (!result->finished && result->signal == 0)
         result->signal = interrupt_signal();
+    run_hold(err, result);
     return err;
 }

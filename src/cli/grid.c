@@ -12,6 +12,7 @@
 #include "cli/show/model_card.h"
 #include "learn/grid.h"
 #include "learn/save.h"
+#include "os/run/interrupt.h"
 
 #define WIDTH 12
 
@@ -82,6 +83,7 @@ static enum err refit(struct run *run, const struct grid *grid,
         run_measure(run, &result);
         model_card_write(run, &result, path);
     }
+    interrupt_end();
     if (err == ERR_OK && object != NULL)
         (void)json_object_set_new(object, "refit",
                                   result_json(run, &result, path));

@@ -45,6 +45,9 @@ struct run {
     struct metrics train_metrics, valid_metrics, test_metrics;
 };
 
+/* Both ways to run hold signals if there is a model to save: the caller saves
+ * it, then calls interrupt_end. */
+
 /* In this process; `keeps`: its state is saved now and then. */
 MUST_CHECK enum err run_alone(struct run *run, bool keeps,
                               struct train_result *result, struct why *why);
@@ -52,6 +55,9 @@ MUST_CHECK enum err run_alone(struct run *run, bool keeps,
  */
 MUST_CHECK enum err run_cluster(struct run *run, struct train_result *result,
                                 struct why *why);
+
+/* The end of both. */
+void run_hold(enum err err, const struct train_result *result);
 
 /* What the screen says of the steps to make. */
 void run_show_steps(struct run *run, const struct optim_options *optim);

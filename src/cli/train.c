@@ -24,6 +24,7 @@
 #include "os/file/output.h"
 #include "os/log.h"
 #include "os/net/notice.h"
+#include "os/run/interrupt.h"
 
 static enum err check_listen(const struct options *options, struct why *why)
 {
@@ -260,6 +261,7 @@ static int finish(struct run *run, struct train_result *result)
                  run->out);
     if (path != NULL)
         err = save(run, result, path, &why);
+    interrupt_end();
     if (err != ERR_OK)
         return tell_unsaved(run, result, err, &why);
     if (run->setup->slots > 0) {

@@ -4,6 +4,7 @@
  *   MUSTER_SHIM_KIND   memory | long | write | sync | open | rename | read
  *   MUSTER_SHIM_AT     which call fails, from 1; 0 = none
  *   MUSTER_SHIM_ERROR  the error number; 0 = the call is cut short by half
+ *   MUSTER_SHIM_SIGNAL instead of failing, the call is made after this signal
  *   MUSTER_SHIM_EVER   1: all later calls fail, too
  *   MUSTER_SHIM_COUNT  file to which each process appends its count at exit
  *
@@ -17,6 +18,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -50,6 +52,10 @@ static bool fails(const char *kind)
     if (wanted == NULL || strcmp(wanted, kind) != 0)
         return false;
     now = atomic_fetch_add(&seen, 1) + 1;
+    if (now == at && number("MUSTER_SHIM_SIGNAL") > 0) {
+        (void)kill(getpid(), (int)number("MUSTER_SHIM_SIGNAL"));
+        return false;
+    }
     return at > 0 && (now == at || (now > at && number("MUSTER_SHIM_EVER")));
 }
 

@@ -122,13 +122,7 @@ enum err file_read(const char *path, size_t max, uint8_t **data, size_t *size,
 enum err file_write_atomic(const char *path, const void *data, size_t size,
                            unsigned mode, struct why *why)
 {
-    struct output *output;
-    const enum err err = output_open(&output, path, OUTPUT_OWN, mode, why);
-
-    if (err != ERR_OK)
-        return err;
-    output_write(output, data, size);
-    return output_commit(output, why);
+    return output_put(path, OUTPUT_OWN, mode, data, size, why);
 }
 
 static int make_one(const char *path)

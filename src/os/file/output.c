@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -339,22 +340,50 @@ enum err output_open(struct output **output, const char *path,
     return ERR_OK;
 }
 
+/* Standard output, a pipe or a device: nothing is put beside those. */
+static bool is_through(const char *path)
+{
+    struct stat info;
+
+    return output_is_stdout(path) ||
+           (stat(path, &info) == 0 && !S_ISREG(info.st_mode) &&
+            !S_ISDIR(info.st_mode));
+}
+
+/* Signals that end a program wait: half a file is never left beside the one
+ * that it was to become.  Our other threads take no signals (os/run/thread.c).
+ */
+static void hold_signals(sigset_t *before)
+{
+    sigset_t all;
+
+    (void)sigfillset(&all);
+    (void)sigdelset(&all, SIGBUS);
+    (void)pthread_sigmask(SIG_BLOCK, &all, before);
+}
+
+static void release_signals(const sigset_t *before)
+{
+    (void)pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
 enum err output_check(const char *path, struct why *why)
 {
     struct output *output = NULL;
-    struct stat info;
+    sigset_t before;
     enum err err;
 
     if (output_is_stdout(path))
         return ERR_OK;
     /* To open a pipe is to wait for who reads it, and tells them of us. */
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) &&
-        !S_ISDIR(info.st_mode))
+    if (is_through(path))
         return access(path, W_OK) == 0 ? ERR_OK
                                        : file_write_failed(why, path, errno);
+    hold_signals(&before);
     err = output_open(&output, path, OUTPUT_WHOLE, 0600, why);
     if (err == ERR_OK)
         output_abort(output);
+    release_signals(&before);
     return err;
 }
 
@@ -451,16 +480,36 @@ void output_abort(struct output *output)
     mem_free(output);
 }
 
-enum err output_save(const char *path, const void *data, size_t size,
-                     struct why *why)
+static enum err put(const char *path, enum output_way way, unsigned mode,
+                    const void *data, size_t size, struct why *why)
 {
     struct output *output = NULL;
-    const enum err err = output_open(&output, path, OUTPUT_WHOLE, 0644, why);
+    const enum err err = output_open(&output, path, way, mode, why);
 
     if (err != ERR_OK || output == NULL)
         return err;
     output_write(output, data, size);
     return output_commit(output, why);
+}
+
+enum err output_put(const char *path, enum output_way way, unsigned mode,
+                    const void *data, size_t size, struct why *why)
+{
+    sigset_t before;
+    enum err err;
+
+    if (is_through(path)) /* Who waits for a reader may be told not to. */
+        return put(path, way, mode, data, size, why);
+    hold_signals(&before);
+    err = put(path, way, mode, data, size, why);
+    release_signals(&before);
+    return err;
+}
+
+enum err output_save(const char *path, const void *data, size_t size,
+                     struct why *why)
+{
+    return output_put(path, OUTPUT_WHOLE, 0644, data, size, why);
 }
 
 enum err output_target(const char *path, char *target, size_t capacity,

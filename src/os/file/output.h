@@ -46,7 +46,12 @@ MUST_CHECK enum err output_commit(struct output *output, struct why *why);
 /* Drop what was written; accepts NULL. */
 void output_abort(struct output *output);
 
-/* All of it at once, the way OUTPUT_WHOLE, mode 0644. */
+/* All of it at once; signals that end the program wait until a file is there.
+ */
+MUST_CHECK enum err output_put(const char *path, enum output_way way,
+                               unsigned mode, const void *data, size_t size,
+                               struct why *why);
+/* The same the way OUTPUT_WHOLE, mode 0644. */
 MUST_CHECK enum err output_save(const char *path, const void *data, size_t size,
                                 struct why *why);
 

@@ -26,6 +26,13 @@ static void give_back(void)
         (void)sigaction(asking[i], &before[i], NULL);
 }
 
+static void take(const struct sigaction *action)
+{
+    for (size_t i = 0; i < ASKING; i++)
+        if (before[i].sa_handler != SIG_IGN)
+            (void)sigaction(asking[i], action, NULL);
+}
+
 static void on_signal(int number)
 {
     came = number;
@@ -44,9 +51,21 @@ void interrupt_begin(struct flag *flag)
         (void)sigaddset(&action.sa_mask, asking[i]);
     for (size_t i = 0; i < ASKING; i++)
         (void)sigaction(asking[i], NULL, &before[i]);
-    for (size_t i = 0; i < ASKING; i++)
-        if (before[i].sa_handler != SIG_IGN)
-            (void)sigaction(asking[i], &action, NULL);
+    take(&action);
+}
+
+static void on_late_signal(int number)
+{
+    came = number;
+}
+
+void interrupt_hold(void)
+{
+    struct sigaction action = {.sa_handler = on_late_signal,
+                               .sa_flags = SA_RESTART};
+
+    (void)sigemptyset(&action.sa_mask);
+    take(&action);
 }
 
 void interrupt_end(void)
