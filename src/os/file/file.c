@@ -106,14 +106,43 @@ static enum err read_open(int fd, const char *path, size_t max, uint8_t **data,
     return ERR_OK;
 }
 
+bool file_is_descriptor(const char *path)
+{
+    return strncmp(path, "/dev/fd/", 8) == 0 || strncmp(path, "/proc/", 6) == 0;
+}
+
+/* Nobody may ever write into it, and to open it is to wait. */
+static bool is_named_pipe(const char *path, const struct stat *info)
+{
+    return S_ISFIFO(info->st_mode) && !file_is_descriptor(path) &&
+           strcmp(path, "/dev/stdin") != 0;
+}
+
+/* What it reads is waited for, but not that somebody opens it. */
+static enum err open_to_read(const char *path, int *fd, struct why *why)
+{
+    struct stat info;
+    bool pipe = stat(path, &info) == 0 && is_named_pipe(path, &info);
+
+    *fd = pipe ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (*fd < 0 && !pipe)
+        return file_read_failed(why, path, errno);
+    pipe = pipe || (fstat(*fd, &info) == 0 && is_named_pipe(path, &info));
+    if (!pipe && fcntl(*fd, F_SETFL, 0) == 0)
+        return ERR_OK;
+    if (*fd >= 0)
+        (void)close(*fd);
+    return why_set(why, ERR_DENIED, "%s: a named pipe; name a file", path);
+}
+
 enum err file_read(const char *path, size_t max, uint8_t **data, size_t *size,
                    struct why *why)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    enum err err;
+    int fd;
+    enum err err = open_to_read(path, &fd, why);
 
-    if (fd < 0)
-        return file_read_failed(why, path, errno);
+    if (err != ERR_OK)
+        return err;
     err = read_open(fd, path, max, data, size, why);
     (void)close(fd);
     return err;

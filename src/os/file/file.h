@@ -13,8 +13,10 @@
 #include "base/err.h"
 
 /* The whole file, with a NUL after its last byte that does not count, from
- * mem_new.  ERR_NOTFOUND, ERR_TOOBIG (more than `max` bytes), ERR_DENIED,
- * ERR_IO; the sentence names the path. */
+ * mem_new.  ERR_NOTFOUND, ERR_TOOBIG (more than `max` bytes), ERR_DENIED (a
+ * pipe with a name, too, which could be waited for without end: those that are
+ * open already, such as /dev/stdin, are read), ERR_IO; the sentence names the
+ * path. */
 MUST_CHECK enum err file_read(const char *path, size_t max, uint8_t **data,
                               size_t *size, struct why *why);
 
@@ -41,6 +43,8 @@ void file_path_in(const char *folder, const char *name,
 /* ERR_NOTFOUND, or why it cannot be said whether it is there. */
 MUST_CHECK enum err file_find(const char *path, struct why *why);
 bool file_exists(const char *path);
+/* A name of the system for what is open already: /dev/fd/3. */
+bool file_is_descriptor(const char *path);
 bool file_is_folder(const char *path);
 /* The same file from any folder; false if it is not there or too long. */
 bool file_absolute(const char *path, char *out, size_t capacity);

@@ -31,9 +31,13 @@ bool input_is_device(const char *path)
 
 enum err input_open(struct input *input, const char *path, struct why *why)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct input_identity identity;
+    struct stat found;
+    int fd;
 
+    if (stat(path, &found) == 0 && S_ISFIFO(found.st_mode))
+        return ERR_UNSUPPORTED; /* Whoever writes into it would notice. */
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return file_read_failed(why, path, errno);
     if (!input_look(fd, &identity)) {

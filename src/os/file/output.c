@@ -24,6 +24,7 @@
 #define PATH_SIZE 4096u
 #define LINKS_MAX 40u
 #define MODE_BITS 0777u
+#define NAME_CUT  200u
 
 enum { BUFFER_SIZE = 1 << 18 };
 
@@ -71,6 +72,15 @@ bool output_is_file(const char *path)
     return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
+unsigned output_mode_of(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode)
+               ? 0600 | (info.st_mode & 0044)
+               : 0644;
+}
+
 bool output_is_filled(const char *path)
 {
     const int fd = output_is_file(path)
@@ -109,12 +119,6 @@ static int open_stream(const struct stat *info)
             return mine[i];
     }
     return -1;
-}
-
-/* The system's names of open files lead to the file itself. */
-static bool is_descriptor(const char *path)
-{
-    return strncmp(path, "/dev/fd/", 8) == 0 || strncmp(path, "/proc/", 6) == 0;
 }
 
 /* One link on: what it says counts from the folder that it is in. */
@@ -213,13 +217,26 @@ static int take_after(int fd, const struct stat *old)
     return fchmod(fd, mode) == 0 ? 0 : errno;
 }
 
+/* A name may be as long as the folder allows: its own is cut then. */
+static void name_beside(struct output *output)
+{
+    const char *slash = strrchr(output->path, '/');
+    const size_t folder =
+        slash == NULL ? 0 : (size_t)(slash + 1 - output->path);
+    const size_t whole = strlen(output->path);
+
+    (void)snprintf(output->temporary, sizeof output->temporary,
+                   "%.*s.tmp.%016" PRIx64,
+                   (int)(whole < folder + NAME_CUT ? whole : folder + NAME_CUT),
+                   output->path, random_u64());
+}
+
 static int open_beside(struct output *output, unsigned mode,
                        const struct stat *old)
 {
     int error;
 
-    (void)snprintf(output->temporary, sizeof output->temporary,
-                   "%s.tmp.%016" PRIx64, output->path, random_u64());
+    name_beside(output);
     output->fd =
         open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (output->fd < 0)
@@ -254,7 +271,7 @@ static int open_through(struct output *output, const struct stat *seen)
     output->fd = open(output->path, O_WRONLY | O_CLOEXEC | O_APPEND);
     if (output->fd < 0)
         return errno;
-    if (is_descriptor(output->path) ||
+    if (file_is_descriptor(output->path) ||
         (fstat(output->fd, &info) == 0 && same_file(&info, seen)))
         return 0;
     (void)close(output->fd);
@@ -306,7 +323,7 @@ static int open_named(struct output *output, enum output_way way, unsigned mode)
         return error;
     if (there && S_ISDIR(info.st_mode))
         return EISDIR;
-    if (there && (!S_ISREG(info.st_mode) || is_descriptor(output->path)))
+    if (there && (!S_ISREG(info.st_mode) || file_is_descriptor(output->path)))
         return open_through(output, &info);
     return open_file(output, way, mode);
 }
@@ -510,6 +527,35 @@ enum err output_save(const char *path, const void *data, size_t size,
                      struct why *why)
 {
     return output_put(path, OUTPUT_WHOLE, 0644, data, size, why);
+}
+
+/* As `like` is, before the first byte is in it. */
+static enum err put_like(const char *path, const struct stat *like,
+                         const void *data, size_t size, struct why *why)
+{
+    struct output *output = NULL;
+    enum err err = output_open(&output, path, OUTPUT_OWN, 0600, why);
+
+    if (err != ERR_OK || output == NULL)
+        return err;
+    output->error = take_after(output->fd, like);
+    output_write(output, data, size);
+    return output_commit(output, why);
+}
+
+enum err output_put_like(const char *path, const char *like, const void *data,
+                         size_t size, struct why *why)
+{
+    struct stat info;
+    sigset_t before;
+    enum err err;
+
+    if (stat(like, &info) != 0)
+        return file_read_failed(why, like, errno);
+    hold_signals(&before);
+    err = put_like(path, &info, data, size, why);
+    release_signals(&before);
+    return err;
 }
 
 enum err output_target(const char *path, char *target, size_t capacity,

@@ -35,7 +35,7 @@ enum output_way {
                      links are not followed. */
 };
 
-/* New files get `mode`, 0600 or 0644. */
+/* New files get `mode`, 0600 to 0644. */
 MUST_CHECK enum err output_open(struct output **output, const char *path,
                                 enum output_way way, unsigned mode,
                                 struct why *why);
@@ -55,6 +55,11 @@ MUST_CHECK enum err output_put(const char *path, enum output_way way,
 MUST_CHECK enum err output_save(const char *path, const void *data, size_t size,
                                 struct why *why);
 
+/* The same the way OUTPUT_OWN, with the mode and group of the file `like`. */
+MUST_CHECK enum err output_put_like(const char *path, const char *like,
+                                    const void *data, size_t size,
+                                    struct why *why);
+
 /* For who writes beside it by itself: the file that `path` leads to, there or
  * not; ERR_DENIED if that is no file.  Then put `part` in its place, with what
  * it takes from the old one as above. */
@@ -73,6 +78,9 @@ MUST_CHECK enum err output_take_stdout(struct why *why);
  * for hours; a file is made beside it and removed to know. */
 MUST_CHECK enum err output_check(const char *path, struct why *why);
 
+/* The mode of what is made of a file: who may not read that may not read it.
+ */
+unsigned output_mode_of(const char *path);
 /* Is there a plain file of that name, links followed? */
 bool output_is_file(const char *path);
 /* The same, with something in it, or nobody can say what? */
