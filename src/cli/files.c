@@ -40,6 +40,7 @@ static const struct named list[] = {
     {OPT_VALID, EVERY, READ, NULL, 0, NULL},
     {OPT_MODEL_FILE, EVERY, READ, NULL, 0, NULL},
     {OPT_INIT, EVERY, READ, NULL, 0, NULL},
+    {OPT_NET, EVERY, READ, NULL, 0, NULL}, /* Its text is a name, too. */
     {OPT_CONFIG, EVERY, READ, NULL, 0, NULL},
     {OPT_TOKEN_FILE, EVERY, READ, NULL, 0, NULL},
     {OPT_FROM, CMD_TOKEN, READ, NULL, 0, NULL},

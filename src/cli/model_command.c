@@ -486,8 +486,8 @@ static const char *ending_of(const char *path)
     return dot == NULL ? "" : dot;
 }
 
-static enum err convert(const struct model_file *model, const char *path,
-                        struct why *why)
+static enum err convert(const struct model_file *model, const char *from,
+                        const char *path, struct why *why)
 {
     const char *ending = ending_of(path);
     struct page page = {0};
@@ -511,7 +511,8 @@ static enum err convert(const struct model_file *model, const char *path,
     if (page.failed)
         err = why_set(why, ERR_NOMEM, "%.200s: %s", path, err_text(ERR_NOMEM));
     else
-        err = output_save(path, page.data, page.size, why);
+        err = output_put(path, OUTPUT_WHOLE, output_mode_of(from), page.data,
+                         page.size, why);
     page_close(&page);
     return err;
 }
@@ -584,7 +585,7 @@ static enum err execute(const struct cli *cli, struct model_file *model,
         return err;
     if (!converts)
         return show_file(cli, model, path, why);
-    err = convert(model, out, why);
+    err = convert(model, path, out, why);
     if (err == ERR_OK && cli->json)
         say_json(json_pack("{s:s}", "model", out));
     else if (err == ERR_OK)

@@ -32,6 +32,12 @@ train tr.svm te --force
 head -n 1 te
 : >empty
 train tr.svm empty
+# What a network is made from is read as well.
+echo 'dense2' >net.txt
+try train tr.svm net.txt --net net.txt --passes 1 --force
+try train tr.svm m.net --net net.txt --passes 1
+try train tr.svm m.net --net net.txt --init m.net --passes 1 --force
+cat net.txt
 # Whatever has one word in its first line, or a model's first word, is no model
 # and no list of predictions; an earlier list could be the labels of a study.
 printf '{\n  "model_card": 1\n}\n' >card.json

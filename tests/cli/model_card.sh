@@ -20,8 +20,36 @@ sed 's/^bias 1/bias 2/' m.txt >other
 for no in '{}' 'precious' '{"model_card"'; do
     echo "$no" >kept.card.json
     "$MUSTER" train gen:gmm:400,3 kept --steps 1 -q 2>&1 >/dev/null
-    "$MUSTER" train gen:gmm:400,3 kept --steps 1 2>&1 >/dev/null | grep card
     cat kept.card.json
 done
 "$MUSTER" train gen:gmm:400,3 - --steps 1 -q | head -n 1
 ls
+echo "--- what is under its name is neither waited for nor followed"
+train() { timeout 60 "$MUSTER" train gen:gmm:400,3 odd --steps 1 -q 2>&1 >/dev/null || echo "exit $?"; }
+mkfifo odd.card.json
+train
+timeout 60 "$MUSTER" model show odd | grep -c trained
+rm odd.card.json
+mkdir odd.card.json
+train
+rmdir odd.card.json
+cp m.txt.card.json before
+ln -s m.txt.card.json odd.card.json
+train
+cmp before m.txt.card.json
+ln -sf nowhere odd.card.json
+train
+ls nowhere 2>/dev/null
+rm odd.card.json
+echo "--- who may not read the model may not read the card"
+chmod 600 odd
+train
+"$MUSTER" model convert odd odd.npy
+stat -c '%a %n' odd odd.card.json odd.npy
+chmod 640 odd
+train
+stat -c '%a %n' odd odd.card.json
+echo "--- a name that leaves no room"
+long=$(printf '%0250d' 7)
+"$MUSTER" train gen:gmm:400,3 $long --steps 1 -q 2>&1 >/dev/null | sed "s/$long/LONG/"
+ls | grep -c "^$long"

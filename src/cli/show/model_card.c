@@ -15,10 +15,13 @@
 
 #define ENDING   ".card.json"
 #define CARD_MAX (UINT64_C(1) << 20)
+#define FORM     1 /* Of the card; only a card has it. */
 
-static void name_of(const char *model, char path[RUN_PATH_SIZE])
+/* Whole or not at all: a part of it would be another file's. */
+static bool name_of(const char *model, char path[FILE_PATH_SIZE])
 {
-    (void)snprintf(path, RUN_PATH_SIZE, "%s" ENDING, model);
+    return snprintf(path, FILE_PATH_SIZE, "%s" ENDING, model) <
+           (int)FILE_PATH_SIZE;
 }
 
 /* --- writing ------------------------------------------------------------- */
@@ -102,7 +105,7 @@ static json_t *make(const struct run *run, const struct train_result *result,
     const struct digest config = config_digest(run->setup);
     json_t *const said = result_json(run, result, model);
     json_t *const card = json_pack(
-        "{s:i, s:o, s:o, s:s, s:s, s:o, s:o, s:o}", "model_card", 1, "model",
+        "{s:i, s:o, s:o, s:s, s:s, s:o, s:o, s:o}", "model_card", FORM, "model",
         name_json(slash == NULL ? model : slash + 1), "sha256", file_sum(model),
         "kind", model_ops(run->setup->model)->name, "muster", version_text,
         "data", data_json(run), "config_hash", hash_json(&config), "options",
@@ -121,44 +124,49 @@ static json_t *make(const struct run *run, const struct train_result *result,
     return card;
 }
 
-static json_t *load(const char *path)
+/* A link may lead to another model's card, a pipe nowhere.  ERR_NOTFOUND:
+ * there is nothing of that name; ERR_FORMAT: no card. */
+static enum err load(const char *path, json_t **card, struct why *why)
 {
     uint8_t *bytes;
     size_t size;
-    json_t *card;
+    const enum err err = file_read_plain(path, CARD_MAX, &bytes, &size, why);
 
-    if (file_read(path, CARD_MAX, &bytes, &size, NULL) != ERR_OK)
-        return NULL;
-    card = json_loadb((const char *)bytes, size, JSON_REJECT_DUPLICATES, NULL);
+    *card = NULL;
+    if (err != ERR_OK)
+        return err;
+    *card = json_loadb((const char *)bytes, size, JSON_REJECT_DUPLICATES, NULL);
     mem_free(bytes);
-    if (json_object_get(card, "model_card") != NULL)
-        return card;
-    json_decref(card);
-    return NULL;
+    if (json_integer_value(json_object_get(*card, "model_card")) == FORM)
+        return ERR_OK;
+    json_decref(*card);
+    *card = NULL;
+    return why_set(why, ERR_FORMAT, "%.200s is there and is no card", path);
 }
 
 /* Something of that name that is no card stays. */
-static bool is_free(const char *path)
+static enum err check_free(const char *path, struct why *why)
 {
-    json_t *const there = load(path);
+    json_t *there;
+    const enum err err = load(path, &there, why);
 
     json_decref(there);
-    return there != NULL || !file_exists(path);
+    return err == ERR_NOTFOUND ? ERR_OK : err;
 }
 
-static enum err save(const char *path, const json_t *card, struct why *why)
+/* Who may read the model may read the card, and nobody else. */
+static enum err save(const char *path, const char *model, const json_t *card,
+                     struct why *why)
 {
     const size_t size = json_dumpb(card, NULL, 0, JSON_INDENT(2));
     char *const text = size == 0 ? NULL : mem_new(size + 1, 1);
-    enum err err;
+    enum err err = check_free(path, why);
 
     if (text == NULL || json_dumpb(card, text, size, JSON_INDENT(2)) != size)
         err = why_set(why, ERR_NOMEM, "out of memory");
-    else if (!is_free(path))
-        err = why_set(why, ERR_EXISTS, "%.200s is there and is no card", path);
-    else {
+    else if (err == ERR_OK) {
         text[size] = '\n';
-        err = output_save(path, text, size + 1, why);
+        err = output_put_like(path, model, text, size + 1, why);
     }
     mem_free(text);
     return err;
@@ -167,16 +175,17 @@ static enum err save(const char *path, const json_t *card, struct why *why)
 void model_card_write(const struct run *run, const struct train_result *result,
                       const char *model)
 {
-    char path[RUN_PATH_SIZE];
+    char path[FILE_PATH_SIZE];
     struct why why = {0};
     json_t *card;
 
-    if (output_is_stdout(model) || !output_is_file(model))
+    if (output_is_stdout(model) || !output_is_file(model) ||
+        !name_of(model, path))
         return;
-    name_of(model, path);
     card = make(run, result, model);
-    if (save(path, card, &why) != ERR_OK)
-        say_note(run->cli, "muster: no model card was written: %s", why.text);
+    if (save(path, model, card, &why) != ERR_OK)
+        (void)fprintf(stderr, "muster: no model card was written: %s\n",
+                      why.text);
     json_decref(card);
 }
 
@@ -184,13 +193,11 @@ void model_card_write(const struct run *run, const struct train_result *result,
 
 json_t *model_card_read(const char *model)
 {
-    char path[RUN_PATH_SIZE];
+    char path[FILE_PATH_SIZE];
     json_t *card, *sum;
     bool same;
 
-    name_of(model, path);
-    card = load(path);
-    if (card == NULL)
+    if (!name_of(model, path) || load(path, &card, NULL) != ERR_OK)
         return NULL;
     sum = file_sum(model);
     same = json_equal(sum, json_object_get(card, "sha256")) != 0;
