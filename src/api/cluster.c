@@ -109,7 +109,7 @@ static void on_trace(void *context, const struct trace *trace)
         return;
     progress.step = trace->key.step;
     progress.objective = trace->value;
-    if (!listener_watch(recipe, &progress))
+    if (!callback_watch(recipe, &progress))
         flag_raise(&c->stop);
 }
 

@@ -32,7 +32,7 @@ static void note(void *context, const char *sentence)
 {
     const struct fitting *const f = context;
 
-    listener_log(f->asked, sentence);
+    callback_log(f->asked, sentence);
 }
 
 static void tell(struct fitting *f, uint32_t step, uint64_t evaluations,
@@ -49,7 +49,7 @@ static void tell(struct fitting *f, uint32_t step, uint64_t evaluations,
     if (step == f->seen)
         return;
     f->seen = step;
-    if (!listener_watch(f->asked, &progress))
+    if (!callback_watch(f->asked, &progress))
         flag_raise(&f->asked->stop);
 }
 

@@ -80,9 +80,9 @@ enum muster_status status_of_data(enum err err, const struct why *sentence,
  */
 
 /* What the host listens with, if it does.  Does `watch` want more? */
-bool listener_watch(const struct muster_recipe *recipe,
+bool callback_watch(const struct muster_recipe *recipe,
                     const struct muster_progress *progress);
-void listener_log(const struct muster_recipe *recipe, const char *sentence);
+void callback_log(const struct muster_recipe *recipe, const char *sentence);
 /* A stop is for one training, which has ended, however.  Accepts NULL. */
 void stop_spent(struct muster_recipe *recipe);
 

@@ -94,7 +94,7 @@ void muster_listen(struct muster_recipe *recipe, muster_watch watch,
     recipe->context = context;
 }
 
-bool listener_watch(const struct muster_recipe *recipe,
+bool callback_watch(const struct muster_recipe *recipe,
                     const struct muster_progress *progress)
 {
     const bool more =
@@ -104,7 +104,7 @@ bool listener_watch(const struct muster_recipe *recipe,
     return more;
 }
 
-void listener_log(const struct muster_recipe *recipe, const char *sentence)
+void callback_log(const struct muster_recipe *recipe, const char *sentence)
 {
     if (recipe->log != NULL)
         recipe->log(recipe->context, sentence);

@@ -29,7 +29,7 @@ static bool wants_more(void *context, const struct trainer *trainer)
     if (optim->step == watching->step)
         return true;
     watching->step = optim->step;
-    return listener_watch(watching->recipe, &progress);
+    return callback_watch(watching->recipe, &progress);
 }
 
 static void fill(const struct alone_result *result, struct muster_model *model)

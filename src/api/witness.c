@@ -39,7 +39,7 @@ void witness_free(struct witness *witness)
 static void say(const struct witness *witness, const char *sentence)
 {
     if (sentence != NULL)
-        listener_log(witness->recipe, sentence);
+        callback_log(witness->recipe, sentence);
 }
 
 void witness_see(struct witness *witness, const struct trace *trace)

@@ -34,11 +34,11 @@ struct pool *pool_serial(void);
 typedef void (*pool_slice)(void *context, uint32_t slice, uint32_t first,
                            uint32_t end);
 
-/* Each coordinate of `count` in one slice, all of them at once.  A slice has
- * `least` of them or more, which are worth a thread's waking; if all are fewer
- * than two such, there is one, on the caller's thread.  Slice i goes to thread
- * i where possible: it may be in its cache.  NULL: no pool.  Returns the number
- * of slices. */
+/* Cuts `count` coordinates into slices and runs all slices at once.  A slice
+ * has `least` coordinates or more: as many as are worth waking a thread for.
+ * If there are fewer than 2 `least`, or the pool is NULL, there is one slice,
+ * on the caller's thread.  Slice i goes to thread i where possible, since it
+ * may be in its cache.  Returns the number of slices. */
 uint32_t pool_slices(struct pool *pool, uint32_t count, uint32_t least,
                      pool_slice work, void *context);
 

@@ -60,7 +60,8 @@ static void net_close(struct evaluator *self)
     mem_free(net);
 }
 
-/* Rows are whole, each counts once, and the last layer answers to a label. */
+/* The rows have all inputs and no weights of their own, and the last layer has
+ * an output for each class, or one. */
 static bool rows_fit(const struct net *net, const struct dataset_shape *rows,
                      const struct shelf *shelf)
 {
@@ -201,8 +202,9 @@ static enum err add_sizes(const struct net *net,
     return ERR_OK;
 }
 
-/* The rows of chunks from `first` on that can be brought together: all as long
- * as the first, but the last. */
+/* Fills in the rows of chunks from `first` on, as many chunks as may go
+ * through the layers together: all have as many rows as the first one, but the
+ * last may have fewer. */
 static uint32_t gather(struct net *net, const struct computation *asked,
                        uint32_t first, struct neural_rows *rows)
 {

@@ -16,11 +16,12 @@ uint32_t batches_default_chunk_rows(uint32_t batch);
  * ERR_RANGE with a sentence. */
 MUST_CHECK enum err batches_gather(struct recipe *recipe, uint32_t workers,
                                    struct why *why);
-/* Of how many workers a batch is, by which the rate that was given for one is
- * multiplied; 1 if that was not asked for. */
+/* The number of workers that --batch-per-worker counted with, which multiplies
+ * --lr; 1 without it. */
 uint32_t batches_workers(const struct recipe *recipe);
-/* The first steps of such a rate, which grow to it (Goyal et al., "Accurate,
- * Large Minibatch SGD", 2017): five passes, but a fifth of all at most. */
+/* Steps in which such a multiplied rate grows from 0 (Goyal et al., "Accurate,
+ * Large Minibatch SGD", 2017): five passes, but a fifth of all steps at
+ * most. */
 uint32_t batches_warmup(const struct sampler *sampler, uint32_t steps);
 
 /* Are steps to be counted by passes, or over batches? */

@@ -7,8 +7,9 @@
 
 #include "base/err.h"
 
-/* To be freed with mem_free; NULL if it fails.  A file is what is there by that
- * name and does not begin as a net does. */
+/* What `given` says, or the file of that name holds; a text that begins with a
+ * layer is never taken for a name.  To be freed with mem_free; NULL if it
+ * fails. */
 MUST_CHECK enum err network_text(const char *given, char **text,
                                  struct why *why);
 

@@ -27,14 +27,15 @@
  *     adam      u <- c1 u + (1-c1) G;  v <- c2 v + (1-c2) G^2;
  *               b <- b - eta (u / (1-c1^t)) / (sqrt(v / (1-c2^t)) + eps)
  *     adamw     adam with g/N for G, and b <- ... - 2 a eta b: the penalty acts
- * on weights, not on moments (Loshchilov & Hutter, ICLR 2019) lbfgs two-loop
- * recursion over the last `memory` pairs about the metric, strong Wolfe line
- * search (search.h) newton    f'' p = -G, then a line search along p.  Up to
- * dense_max weights f'' is evaluated (HESSIAN) and factored, and serves several
- * steps, corrected by pairs as in lbfgs; beyond, p comes from conjugate
- * gradients in the metric, one HESSVEC each average   b <- b + the mean
- * displacement of the parts (EVALUATE_LOCAL, local.h): what is fed are means
- * over the rows, not sums
+ *               on weights, not on moments (Loshchilov & Hutter, ICLR 2019)
+ *     lbfgs     two-loop recursion over the last `memory` pairs about the
+ *               metric, strong Wolfe line search (search.h)
+ *     newton    f'' p = -G, then a line search along p.  Up to dense_max
+ *               weights f'' is evaluated (HESSIAN) and factored, and serves
+ *               several steps, corrected by pairs as in lbfgs; beyond, p comes
+ *               from conjugate gradients in the metric, one HESSVEC each
+ *     average   b <- b + the mean displacement of the parts (EVALUATE_LOCAL,
+ *               local.h): what is fed are means over the rows, not sums
  *
  * The metric is the diagonal of f'' (DIAGONAL), evaluated at the start and now
  * and then: columns of 1000 beside columns of 0.001 are then no worse than

@@ -29,7 +29,8 @@ enum err net_needs(const struct neural *net, uint32_t micro, uint32_t threads,
     const size_t each =
         WEIGHT_BYTES +
         (vector < SHORT_VECTOR ? SPARE_VECTORS * sizeof(double) : 0);
-    struct pool counted = {.threads = threads}; /* Nobody runs in it. */
+    struct pool counted = {
+        .threads = threads}; /* It runs nothing: only its size is asked. */
     struct neural_work *work;
     const enum err err =
         neural_work_new(net, samples, isa_best(), &counted, &work, why);

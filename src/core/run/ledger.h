@@ -111,7 +111,9 @@ bool ledger_contradicts(const struct ledger *ledger,
 
 /* May the receipt of this step wait for the next round? */
 bool ledger_may_put_off(const struct ledger *ledger, uint32_t step);
-/* Is there no place for its receipt, nor for its weights, before RECEIPT? */
+/* The place that the receipt of this step would take still has that of an
+ * earlier one, which waits for its hash, or weights that are being hashed: the
+ * step has to wait for the driver's RECEIPT. */
 bool ledger_full(const struct ledger *ledger, uint32_t step);
 void ledger_put_off(struct ledger *ledger, const struct record *receipt);
 /* The first of those that are due; NULL: none is. */

@@ -113,10 +113,12 @@ struct total trainer_step_total(struct trainer *trainer);
 bool trainer_done(const struct trainer *trainer);
 /* Between two steps? */
 bool trainer_at_boundary(const struct trainer *trainer);
-/* The driver is hashing weights that must stay: none can take their place. */
+/* The driver is hashing weights that the next step would overwrite. */
 bool trainer_busy(const struct trainer *trainer);
 
-/* The model so far, and its hash as people see it, not of padding. */
+/* The model so far, and the hash of its doubles without padding, by which
+ * receipts and replay go.  People see the same hash of a linear model; of a
+ * network they see that of its weights as floats (objective_hash). */
 const double *trainer_weights(const struct trainer *trainer);
 struct digest trainer_hash(const struct trainer *trainer);
 /* The same after `step`, whose hash was asked for (ACTION_RECEIPT). */

@@ -13,9 +13,8 @@
 #include "data/rows/dataset.h"
 
 struct gather {
-    struct dataset
-        rows;      /* Of one chunk at a time; others are not to be read. */
-    uint32_t *row; /* Room for the numbers of `most` rows. */
+    struct dataset rows; /* One chunk is here at a time. */
+    uint32_t *row;       /* Room for the numbers of `most` rows. */
 };
 
 /* Chunks of at most `most` rows of such data, numbered below `chunks`.  Zeroed

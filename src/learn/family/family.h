@@ -23,7 +23,7 @@ struct family {
     /* Rows and labels are known: does it fit them?  May be NULL. */
     enum err (*build)(struct setup *setup, const struct recipe *recipe,
                       struct why *why);
-    /* The optimiser of who names none. */
+    /* The optimiser where the user names none. */
     const char *(*optimiser)(const struct setup *setup,
                              const struct recipe *recipe);
     enum err (*numbers)(const struct setup *setup, const struct recipe *recipe,

@@ -263,9 +263,12 @@ static const struct option table[RECIPE_OPTIONS] = {
                         .kind = VALUE_COUNT,
                         .value = "ROWS",
                         LIMITS(1, 1 << 30),
-                        .shown = "256, more for large data",
-                        .help = "rows of a chunk, the unit of work; part of "
-                                "what decides the bits"},
+                        .shown = "256 or more; --net 16",
+                        .help = "rows of a chunk, the unit of work and of "
+                                "rounding, which decides bits: rows that "
+                                "follow each other in the data or, with "
+                                "--batch, in the batch (a microbatch, a 32nd "
+                                "of it by default)"},
     [OPT_SEED] = {.name = "seed",
                   .kind = VALUE_COUNT,
                   .value = "N",

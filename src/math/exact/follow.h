@@ -22,14 +22,19 @@
  * bits, of FOLLOW_BITS 47 for up to 2,048 chunks and 42 for 65,536 (docs/api.md
  * has what was measured).  The loss is a block of its own, whose p follows its
  * own S alone: the losses of chunks may cancel, their sizes do not.  Its sum
- * has 110 bits, so the grid is 2^-94 of 2^p or finer.  An
- * evaluation is done again
- *     with p + 20, + 40, + 80 ... if a chunk is refused (judged alone),
- *     with the p of its own sizes if those, or the loss's, are 2^10 below what
- *     p was made for:
- *     too few bits would be left; so it is with the first evaluation.
- * All that is a function of the sums alone, so every machine that replays the
- * same evaluations has the same scales.
+ * has 110 bits, so the grid is 2^-94 of 2^p or finer.
+ *
+ * An evaluation is done again
+ *
+ *     with p + 20, + 40, + 80 ...  if a chunk is refused because a value of it
+ *                                  is not below 2^p_b.  Each chunk is judged by
+ *                                  itself, so who merged it does not matter
+ *     with the p of its own sizes  if these, or the loss's, are 2^10 below what
+ *                                  p was made for: too few bits would be left.
+ *                                  The first evaluation is, as a rule
+ *
+ * Both follow from the chunks' sums and from nothing else, so every machine
+ * that replays the same evaluations has the same scales.
  */
 #ifndef MATH_FOLLOW_H
 #define MATH_FOLLOW_H

@@ -1032,7 +1032,8 @@ static enum err open_pool(struct node *node)
 
     if (board == NULL || left < 2 || dims < POOL_DIMS)
         return ERR_OK;
-    return threads_new_brisk(threads < wanted ? threads : wanted, &node->pool);
+    return threads_new_spinning(threads < wanted ? threads : wanted,
+                                &node->pool);
 }
 
 static enum err open_core(struct node *node, struct why *why)

@@ -29,7 +29,7 @@ struct listener {
     enum board_side side;
     loop_callback rung;
     void *context;
-    bool brisk;       /* The last wait was short. */
+    bool spins;       /* The last wait was short. */
     bool unlikely;    /* That it will be rung soon. */
     uint32_t crowded; /* Waits to come in which others need the processor. */
     uint64_t since;   /* This one's beginning, by uv_hrtime; 0: not yet. */
@@ -42,7 +42,7 @@ static void stay(uv_idle_t *idle)
 
 static void heard(struct listener *listener)
 {
-    listener->brisk =
+    listener->spins =
         listener->since != 0 && uv_hrtime() - listener->since < AWAKE_NS;
     listener->since = 0;
     listener->crowded -= listener->crowded > 0;
@@ -114,7 +114,7 @@ static void before_poll(uv_prepare_t *prepare)
 
     if (listener->since == 0)
         listener->since = uv_hrtime();
-    if (listener->brisk && !listener->unlikely && listener->crowded == 0 &&
+    if (listener->spins && !listener->unlikely && listener->crowded == 0 &&
         uv_hrtime() - listener->since < AWAKE_NS) {
         get_up(listener);
         if (glance(listener))

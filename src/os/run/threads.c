@@ -40,7 +40,7 @@ struct threads {
     struct pool pool; /* First: run gets a pointer to it. */
     struct hand *hands;
     uint32_t started;
-    bool brisk; /* Who waits stays awake for a moment. */
+    bool spins; /* Who waits stays awake for a moment. */
 
     /* Of the run: the owner's while nobody is inside. */
     pool_item item;
@@ -157,7 +157,7 @@ static bool stay_awake(struct threads *pool, uint64_t seen)
 /* As with leave: who opens the gate looks for sleepers afterwards. */
 static void await(struct threads *pool, uint64_t seen)
 {
-    if (pool->brisk && stay_awake(pool, seen))
+    if (pool->spins && stay_awake(pool, seen))
         return;
     pthread_mutex_lock(&pool->mutex);
     atomic_fetch_add(&pool->sleepers, 1);
@@ -204,7 +204,7 @@ static void await_hands(struct threads *pool)
 {
     const time_us until = clock_now_us() + AWAKE_US;
 
-    while (!is_empty(pool) && pool->brisk && clock_now_us() < until)
+    while (!is_empty(pool) && pool->spins && clock_now_us() < until)
         processor_pause();
     if (is_empty(pool))
         return;
@@ -237,7 +237,7 @@ static void threads_run(struct pool *base, pool_item item, void *context,
     await_hands(pool);
 }
 
-static enum err make(uint32_t threads, bool brisk, struct pool **pool)
+static enum err make(uint32_t threads, bool spins, struct pool **pool)
 {
     struct threads *made;
 
@@ -246,7 +246,7 @@ static enum err make(uint32_t threads, bool brisk, struct pool **pool)
     if (made == NULL)
         return ERR_NOMEM;
     made->pool = (struct pool){.threads = threads, .run = threads_run};
-    made->brisk = brisk;
+    made->spins = spins;
     atomic_init(&made->gate, GATE_SHUT);
     pthread_mutex_init(&made->mutex, NULL);
     pthread_cond_init(&made->go, NULL);
@@ -272,7 +272,7 @@ enum err threads_new(uint32_t threads, struct pool **pool)
     return make(threads, false, pool);
 }
 
-enum err threads_new_brisk(uint32_t threads, struct pool **pool)
+enum err threads_new_spinning(uint32_t threads, struct pool **pool)
 {
     return make(threads, true, pool);
 }

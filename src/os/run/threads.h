@@ -18,9 +18,10 @@
 /* 1 <= threads <= THREADS_MAX.  ERR_NOMEM also if the system has no thread to
  * give. */
 MUST_CHECK enum err threads_new(uint32_t threads, struct pool **pool);
-/* Of threads that stay awake for a moment after a run, as the next one may
- * follow at once: where there are processors to spare. */
-MUST_CHECK enum err threads_new_brisk(uint32_t threads, struct pool **pool);
+/* The same, but its threads spin for a moment after a run before they sleep,
+ * since the next run may follow at once: where there are processors to
+ * spare. */
+MUST_CHECK enum err threads_new_spinning(uint32_t threads, struct pool **pool);
 void threads_free(struct pool *pool); /* Accepts NULL. */
 
 /* Processors this process may use, at least 1. */

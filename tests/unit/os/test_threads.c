@@ -58,8 +58,8 @@ static void test_pools(void **state)
     for (uint32_t threads = 1; threads <= THREADS; threads++) {
         check_pool(threads_new, threads, ITEMS);
         check_pool(threads_new, threads, FEW);
-        check_pool(threads_new_brisk, threads, ITEMS);
-        check_pool(threads_new_brisk, threads, FEW);
+        check_pool(threads_new_spinning, threads, ITEMS);
+        check_pool(threads_new_spinning, threads, FEW);
     }
 }
 
@@ -99,7 +99,7 @@ static void test_slices(void **state)
     struct pool *pool;
 
     (void)state;
-    assert_int_equal(threads_new_brisk(THREADS, &pool), ERR_OK);
+    assert_int_equal(threads_new_spinning(THREADS, &pool), ERR_OK);
     for (uint32_t count = 0; count < 100 * SLICE_GRAIN; count += 997) {
         check_slices(pool, count, THREADS);
         check_slices(pool_serial(), count, 1);
