@@ -107,6 +107,17 @@ static void descend(double keep, double scale, const double *g, size_t count,
         w[i] = keep * w[i] - scale * g[i];
 }
 
+static void adam(const struct vec_adam *a, size_t count, double *u, double *v,
+                 double *s)
+{
+    for (size_t i = 0; i < count; i++) {
+        u[i] = a->beta1 * u[i] + (1 - a->beta1) * s[i];
+        v[i] = a->beta2 * v[i] + (1 - a->beta2) * (s[i] * s[i]);
+        s[i] =
+            a->eta * (u[i] / a->warm1) / (sqrt(v[i] / a->warm2) + a->epsilon);
+    }
+}
+
 static double top(const double *a, size_t count)
 {
     return finite(a, count) ? largest(a, count) : HUGE_VAL;
@@ -118,6 +129,7 @@ static const struct vec_ops vec_portable = {
     .top = top,
     .measure = measure,
     .descend = descend,
+    .adam = adam,
 };
 
 static const struct vec_ops *const variants[ISAS] =
@@ -225,4 +237,10 @@ void vec_descend(double keep, double scale, const double *g, size_t count,
                  double *w)
 {
     ops()->descend(keep, scale, g, count, w);
+}
+
+void vec_adam(const struct vec_adam *adam, size_t count, double *u, double *v,
+              double *s)
+{
+    ops()->adam(adam, count, u, v, s);
 }

@@ -41,4 +41,17 @@ void vec_measure(const double *sum, double rows, double twice, const double *w,
 void vec_descend(double keep, double scale, const double *g, size_t count,
                  double *w);
 
+/* Adam's moments u and v take slope s_i in, which becomes what is to be
+ * subtracted from the weight.  Kingma & Ba, "Adam", ICLR 2015.  The root is one
+ * IEEE operation. */
+struct vec_adam {
+    double beta1, beta2;
+    double warm1, warm2; /* 1 - beta^steps */
+    double epsilon;
+    double eta;
+};
+
+void vec_adam(const struct vec_adam *adam, size_t count, double *u, double *v,
+              double *s);
+
 #endif /* MATH_VEC_H */

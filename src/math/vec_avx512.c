@@ -92,10 +92,43 @@ static void descend(double keep, double scale, const double *g, size_t count,
     }
 }
 
+static void adam(const struct vec_adam *a, size_t count, double *u, double *v,
+                 double *s)
+{
+    const __m512d old1 = _mm512_set1_pd(a->beta1);
+    const __m512d old2 = _mm512_set1_pd(a->beta2);
+    const __m512d new1 = _mm512_set1_pd(1 - a->beta1);
+    const __m512d new2 = _mm512_set1_pd(1 - a->beta2);
+    const __m512d warm1 = _mm512_set1_pd(a->warm1);
+    const __m512d warm2 = _mm512_set1_pd(a->warm2);
+    const __m512d epsilon = _mm512_set1_pd(a->epsilon);
+    const __m512d eta = _mm512_set1_pd(a->eta);
+
+    for (size_t i = 0; i < count; i += VEC_LANES) {
+        const __mmask8 lanes = lanes_at(i, count);
+        const __m512d slope = _mm512_maskz_loadu_pd(lanes, s + i);
+        const __m512d first = _mm512_add_pd(
+            _mm512_mul_pd(old1, _mm512_maskz_loadu_pd(lanes, u + i)),
+            _mm512_mul_pd(new1, slope));
+        const __m512d second = _mm512_add_pd(
+            _mm512_mul_pd(old2, _mm512_maskz_loadu_pd(lanes, v + i)),
+            _mm512_mul_pd(new2, _mm512_mul_pd(slope, slope)));
+        const __m512d root = _mm512_sqrt_pd(_mm512_div_pd(second, warm2));
+
+        _mm512_mask_storeu_pd(u + i, lanes, first);
+        _mm512_mask_storeu_pd(v + i, lanes, second);
+        _mm512_mask_storeu_pd(
+            s + i, lanes,
+            _mm512_div_pd(_mm512_mul_pd(eta, _mm512_div_pd(first, warm1)),
+                          _mm512_add_pd(root, epsilon)));
+    }
+}
+
 const struct vec_ops vec_avx512 = {
     .lanes = lanes,
     .finite = finite,
     .top = top,
     .measure = measure,
     .descend = descend,
+    .adam = adam,
 };

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "math/vec.h"
+
 #define VEC_BLOCK 1024u
 #define VEC_LANES 8u
 
@@ -24,6 +26,8 @@ struct vec_ops {
                     const double *w, size_t count, double *gradient);
     void (*descend)(double keep, double scale, const double *g, size_t count,
                     double *w);
+    void (*adam)(const struct vec_adam *adam, size_t count, double *u,
+                 double *v, double *s);
 };
 
 extern const struct vec_ops vec_avx512;

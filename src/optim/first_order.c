@@ -318,60 +318,57 @@ const struct optim_ops optim_nesterov_ops = {
 
 /* --- adam ---------------------------------------------------------------- */
 
-struct moments {
-    double beta1, beta2, warm1, warm2, epsilon;
-};
-
-static struct moments moments_of(const struct optim *opt)
+static struct vec_adam adam_of(const struct optim *opt)
 {
     const struct optim_options *o = &opt->options;
 
-    return (struct moments){.beta1 = o->beta1,
-                            .beta2 = o->beta2,
-                            .warm1 = 1 - optim_power(o->beta1, opt->step + 1),
-                            .warm2 = 1 - optim_power(o->beta2, opt->step + 1),
-                            .epsilon = o->epsilon};
-}
-
-/* Where coordinate j goes, eta times, when its slope is s.  Kingma & Ba,
- * "Adam", ICLR 2015.  The root is one IEEE operation. */
-static double eta_times(double eta, struct optim *opt, const struct moments *m,
-                        uint32_t j, double s)
-{
-    const double u = m->beta1 * opt->u[j] + (1 - m->beta1) * s;
-    const double v = m->beta2 * opt->v[j] + (1 - m->beta2) * (s * s);
-
-    opt->u[j] = u;
-    opt->v[j] = v;
-    return eta * (u / m->warm1) / (sqrt(v / m->warm2) + m->epsilon);
+    return (struct vec_adam){.beta1 = o->beta1,
+                             .beta2 = o->beta2,
+                             .warm1 = 1 - optim_power(o->beta1, opt->step + 1),
+                             .warm2 = 1 - optim_power(o->beta2, opt->step + 1),
+                             .epsilon = o->epsilon,
+                             .eta = optim_rate(opt)};
 }
 
 static void adam_update(struct optim *opt, const double *g, const double *slope,
                         const struct optim_span *span)
 {
-    const struct moments moments = moments_of(opt);
-    const double eta = optim_rate(opt);
+    const struct vec_adam adam = adam_of(opt);
+    double move[BLOCK];
 
     (void)g;
-    for (uint32_t j = span->from; j < span->to; j++)
-        opt->b[j] -= eta_times(eta, opt, &moments, j,
-                               slope[j - span->from] * opt->shortened);
+    for (uint32_t at = span->from; at < span->to; at += BLOCK) {
+        const uint32_t left = span->to - at,
+                       count = left < BLOCK ? left : BLOCK;
+        double *const b = opt->b + at;
+
+        for (uint32_t j = 0; j < count; j++)
+            move[j] = slope[at - span->from + j] * opt->shortened;
+        vec_adam(&adam, count, opt->u + at, opt->v + at, move);
+        for (uint32_t j = 0; j < count; j++)
+            b[j] -= move[j];
+    }
 }
 
 static void adamw_update(struct optim *opt, const double *g,
                          const double *slope, const struct optim_span *span)
 {
-    const struct moments moments = moments_of(opt);
-    const double eta = optim_rate(opt);
-    const double shrink = 2 * span->l2 * eta;
+    const struct vec_adam adam = adam_of(opt);
+    const double shrink = 2 * span->l2 * adam.eta;
     const double rows = optim_divisor(opt);
+    double move[BLOCK];
 
     (void)slope;
-    for (uint32_t j = span->from; j < span->to; j++) {
-        const double s = g[j - span->from] / rows * opt->shortened;
-        const double b = opt->b[j];
+    for (uint32_t at = span->from; at < span->to; at += BLOCK) {
+        const uint32_t left = span->to - at,
+                       count = left < BLOCK ? left : BLOCK;
+        double *const b = opt->b + at;
 
-        opt->b[j] = b - eta_times(eta, opt, &moments, j, s) - shrink * b;
+        for (uint32_t j = 0; j < count; j++)
+            move[j] = g[at - span->from + j] / rows * opt->shortened;
+        vec_adam(&adam, count, opt->u + at, opt->v + at, move);
+        for (uint32_t j = 0; j < count; j++)
+            b[j] = b[j] - move[j] - shrink * b[j];
     }
 }
 

@@ -120,6 +120,42 @@ static void test_measure_and_descend(void **state)
     }
 }
 
+/* The formula of the paper, coordinate by coordinate, as it is read off. */
+static void test_adam(void **state)
+{
+    const struct vec_adam adam = {.beta1 = 0.9,
+                                  .beta2 = 0.999,
+                                  .warm1 = 0.271,
+                                  .warm2 = 0.003,
+                                  .epsilon = 1e-8,
+                                  .eta = 0.002};
+    const size_t counts[] = {0, 1, 7, 8, 9, 1025};
+
+    (void)state;
+    fill(4);
+    for (unsigned c = 0; c < sizeof counts / sizeof *counts; c++) {
+        const size_t count = counts[c];
+        static double u[COUNT_MAX], v[COUNT_MAX], s[COUNT_MAX];
+
+        for (size_t j = 0; j <= count; j++) {
+            u[j] = b[j];
+            v[j] = a[j] * a[j];
+            s[j] = a[j] - b[j];
+        }
+        vec_adam(&adam, count, u, v, s);
+        for (size_t j = 0; j < count; j++) {
+            const double g = a[j] - b[j];
+            const double m1 = 0.9 * b[j] + (1 - 0.9) * g;
+            const double m2 = 0.999 * (a[j] * a[j]) + (1 - 0.999) * (g * g);
+
+            assert_true(u[j] == m1 && v[j] == m2);
+            assert_true(s[j] ==
+                        0.002 * (m1 / 0.271) / (sqrt(m2 / 0.003) + 1e-8));
+        }
+        assert_true(u[count] == b[count] && s[count] == a[count] - b[count]);
+    }
+}
+
 static void test_norm(void **state)
 {
     const double v[] = {3.0, 0.0, -4.0};
@@ -175,6 +211,7 @@ int main(void)
         cmocka_unit_test(test_dot),
         cmocka_unit_test(test_sum_of_pieces),
         cmocka_unit_test(test_measure_and_descend),
+        cmocka_unit_test(test_adam),
         cmocka_unit_test(test_norm),
         cmocka_unit_test(test_finite),
         cmocka_unit_test(test_largest),
