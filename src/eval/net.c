@@ -8,6 +8,8 @@
  * which nobody reads then.  Chunks of a run are brought several at a time, on
  * which the pool's threads work together.
  */
+#include <string.h>
+
 #include "base/mem.h"
 #include "eval/kinds.h"
 #include "math/exact/follow.h"
@@ -22,7 +24,8 @@ struct net {
     uint64_t seed;              /* Of what layers draw. */
     const struct dataset *data; /* The shelf's. */
     struct neural_work *work;
-    uint64_t loaded; /* The computation whose weights these are; 0: none. */
+    struct pool *pool; /* Borrowed. */
+    uint64_t loaded;   /* The computation whose weights these are; 0: none. */
     /* Some microbatches. */
     uint32_t together; /* Rows, at most. */
     uint32_t *row, *label;
@@ -83,6 +86,7 @@ static enum err net_init(struct net *net, enum isa isa, struct pool *pool)
     const uint32_t most =
         step < neural_together(chunk) ? (uint32_t)step : neural_together(chunk);
 
+    net->pool = pool;
     net->together = most;
     net->model.parameters = mem_new(neural->parameters, sizeof(float));
     net->row = mem_new(most, sizeof *net->row);
@@ -152,7 +156,8 @@ static enum err load(struct net *net, const struct computation *asked)
     if (asked->name != 0 && asked->name == net->loaded)
         return ERR_OK;
     net->loaded = 0;
-    neural_round(neural_of(net), asked->what.w, net->model.parameters);
+    neural_round(neural_of(net), net->pool, asked->what.w,
+                 net->model.parameters);
     err = neural_work_load(net->work, net->model.parameters);
     if (err == ERR_OK)
         net->loaded = asked->name;
@@ -228,8 +233,10 @@ static uint32_t gather(struct net *net, const struct computation *asked,
 static enum err add_rows(struct net *net, const struct computation *asked,
                          const struct neural_rows *rows)
 {
+    struct tally *const tally = asked->tally;
     struct neural_sums sums = {.exponent = asked->exponent + parameters_of(net),
-                               .sum = asked->tally->sum,
+                               .sum = tally->sum,
+                               .blank = tally->blank,
                                .size = net->size,
                                .loss = net->loss};
     enum err err;
@@ -238,6 +245,10 @@ static enum err add_rows(struct net *net, const struct computation *asked,
     if (!read_labels(net, rows->count))
         return ERR_RANGE;
     err = neural_work_gradient(net->work, rows, &sums);
+    if (tally->blank)
+        memset(tally->sum + parameters_of(net), 0,
+               (tally->dims - parameters_of(net)) * sizeof *tally->sum);
+    tally->blank = false;
     for (uint32_t m = 0; err == ERR_OK && m * rows->micro < rows->count; m++)
         err = add_sizes(net, asked, m);
     return err;
@@ -258,6 +269,8 @@ static enum err add_chunks(struct net *net, const struct computation *asked,
     *taken = gather(net, asked, first, &rows);
     if (rows.count > 0)
         err = add_rows(net, asked, &rows);
+    else
+        tally_fill(asked->tally);
     for (uint32_t m = 0; err == ERR_OK && m < *taken; m++)
         tally_mark(asked->tally, asked->exponent, first + m,
                    m * rows.micro < rows.count ? net->loss[m] : 0);
@@ -275,7 +288,6 @@ static enum err net_run(struct evaluator *self, const struct computation *asked,
 
     if (err != ERR_OK)
         return err;
-    tally_fill(asked->tally);
     for (uint32_t k = asked->first, taken = 0; k < asked->end && err == ERR_OK;
          k += taken) {
         if (cancel != NULL && flag_raised(cancel))
@@ -283,6 +295,7 @@ static enum err net_run(struct evaluator *self, const struct computation *asked,
         else
             err = add_chunks(net, asked, k, &taken);
     }
+    tally_fill(asked->tally); /* If nothing was added. */
     return err;
 }
 

@@ -239,7 +239,7 @@ static enum err score(const struct setup *setup, const struct dataset *data,
     *z = mem_new(data->rows * neural_floats(&model.neural.out), sizeof **z);
     err = model.parameters == NULL || *z == NULL ? ERR_NOMEM : ERR_OK;
     if (err == ERR_OK) {
-        neural_round(&model.neural, w, model.parameters);
+        neural_round(&model.neural, pool, w, model.parameters);
         err = neural_model_scores(&model, data, setup->isa, pool, *z, NULL);
     }
     mem_free(model.parameters);
@@ -297,7 +297,7 @@ static enum err fill(const struct setup *setup, const double *w,
     net->parameters = mem_new(count, sizeof *net->parameters);
     if (net->parameters == NULL)
         return ERR_NOMEM;
-    neural_round(&net->neural, w, net->parameters);
+    neural_round(&net->neural, NULL, w, net->parameters);
     return ERR_OK;
 }
 

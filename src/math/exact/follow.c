@@ -94,21 +94,49 @@ static struct follow *follow_of(struct scale *self)
     return (struct follow *)self; /* Its first member. */
 }
 
+#define EXPONENTS_LEAST 16384u /* Of a slice. */
+
+struct spreading {
+    const struct follow *follow;
+    const double *w;
+    int16_t *exponent;
+    bool finite[SLICES_MAX];
+};
+
+/* To coordinates [first, end) that of their block. */
+static void spread_slice(void *context, uint32_t slice, uint32_t first,
+                         uint32_t end)
+{
+    struct spreading *const to = context;
+    const struct follow *const follow = to->follow;
+    uint32_t b = 0;
+
+    to->finite[slice] = vec_finite(to->w + first, end - first);
+    for (uint32_t j = first; j < end; b++) {
+        for (; j < end && j < follow->end[b]; j++)
+            to->exponent[j] = to->exponent[follow->dims + b];
+    }
+}
+
 static enum err exponents(struct scale *self, const struct evaluation *what,
                           int16_t *exponent)
 {
     const struct follow *follow = follow_of(self);
     const uint32_t dims = follow->dims + powers(follow);
     const int16_t *power = power_of(follow, what->kind);
-    uint32_t j = 0;
+    struct spreading to = {.follow = follow, .w = what->w};
+    uint32_t slices;
 
-    if (!vec_finite(what->w, dims))
+    if (!vec_finite(what->w + follow->dims, powers(follow)))
         return ERR_RANGE;
     for (uint32_t b = 0; b < powers(follow); b++)
         exponent[follow->dims + b] = (int16_t)(follow->bits - power[b]);
-    for (uint32_t b = 0; b < follow->blocks; b++) {
-        for (; j < follow->end[b]; j++)
-            exponent[j] = exponent[follow->dims + b];
+    to.exponent = exponent;
+    slices = pool_slices(self->pool, follow->dims, EXPONENTS_LEAST,
+                         spread_slice, &to);
+    for (uint32_t i = 0; i < slices; i++) {
+        if (!to.finite[i])
+            return ERR_RANGE;
     }
     exponent[dims] =
         (int16_t)(loss_bits(follow->chunks) - power[follow->blocks]);

@@ -81,7 +81,8 @@ struct layer_ops {
     /* Of layers that take all samples: */
     size_t (*shared)(const struct layer *layer, uint32_t samples); /* Floats. */
     void (*begin)(const struct layer *layer, const struct layer_call *call);
-    uint32_t (*items)(const struct layer *layer, bool forward);
+    uint32_t (*items)(const struct layer *layer, uint32_t samples,
+                      bool forward);
     /* Of layers with weights: dimensions as torch has them, and where number i
      * of that order lies among ours (neural_model.h). */
     uint32_t (*torch_shape)(const struct layer *layer, uint32_t *shape);

@@ -15,7 +15,8 @@
 #include "model/net/layer.h"
 
 enum {
-    PANEL = 32,  /* Outputs of an item, forward. */
+    PANEL = 32,  /* Outputs of an item, forward, ... */
+    GROUP = 42,  /* ... and at most as many samples. */
     ROWS = 112,  /* Inputs of an item, backward, ... */
     SOME = 28,   /* ... of which at least as many at a time, ... */
     FULL = 3584, /* ... and at most as many weights, if these are more. */
@@ -63,26 +64,40 @@ static size_t shared(const struct layer *l, uint32_t samples)
     return l->out * row_of(samples) + l->out;
 }
 
-static uint32_t items(const struct layer *l, bool forward)
+static uint32_t panels(const struct layer *l)
 {
-    return forward ? (l->out + PANEL - 1) / PANEL
+    return (l->out + PANEL - 1) / PANEL;
+}
+
+static uint32_t groups(uint32_t samples)
+{
+    return (samples + GROUP - 1) / GROUP;
+}
+
+static uint32_t items(const struct layer *l, uint32_t samples, bool forward)
+{
+    return forward ? panels(l) * groups(samples)
                    : (l->inputs + ROWS - 1) / ROWS;
 }
 
+/* Groups of about as many samples each. */
 static void forward(const struct layer *l, const struct layer_call *call)
 {
-    const uint32_t first = call->item * PANEL;
-    const struct gemm g = {.m = call->count,
+    const uint32_t first = call->item % panels(l) * PANEL;
+    const uint32_t group = call->item / panels(l), all = groups(call->count);
+    const size_t sample = (size_t)call->count * group / all;
+    const size_t end = (size_t)call->count * (group + 1) / all;
+    const struct gemm g = {.m = (uint32_t)(end - sample),
                            .n = l->out - first < PANEL ? l->out - first : PANEL,
                            .k = l->inputs,
-                           .a = call->x,
+                           .a = call->x + sample * call->x_row,
                            .a_row = call->x_row,
                            .a_col = 1,
                            .b = call->weights + first,
                            .b_row = l->out,
                            .b_col = 1,
                            .init = call->bias + first,
-                           .c = call->y + first,
+                           .c = call->y + sample * call->y_row + first,
                            .c_row = call->y_row};
 
     gemm_run(call->isa, &g, call->scratch);

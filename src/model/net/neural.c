@@ -192,10 +192,31 @@ void neural_close(struct neural *net)
     *net = (struct neural){0};
 }
 
-void neural_round(const struct neural *net, const double *w, float *parameters)
+#define ROUND_LEAST 16384u /* Of a slice. */
+
+struct rounding {
+    const double *from;
+    float *to;
+};
+
+static void round_slice(void *context, uint32_t slice, uint32_t first,
+                        uint32_t end)
 {
-    for (size_t j = 0; j < net->parameters; j++)
-        parameters[j] = (float)w[j];
+    const struct rounding *const rounding = context;
+
+    (void)slice;
+    for (uint32_t j = first; j < end; j++)
+        rounding->to[j] = (float)rounding->from[j];
+}
+
+void neural_round(const struct neural *net, struct pool *pool, const double *w,
+                  float *parameters)
+{
+    struct rounding rounding = {.from = w};
+
+    rounding.to = parameters;
+    (void)pool_slices(pool, (uint32_t)net->parameters, ROUND_LEAST, round_slice,
+                      &rounding);
 }
 
 struct digest neural_hash(const struct neural *net, const double *w)

@@ -31,6 +31,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/pool.h"
 
 #define NEURAL_LAYERS_MAX  256u
 #define NEURAL_TENSORS_MAX (2 * NEURAL_LAYERS_MAX)
@@ -100,8 +101,10 @@ static inline uint32_t neural_sums_dims(const struct neural *net)
     return (uint32_t)net->parameters + net->tensor_count + 1;
 }
 
-/* Weights as a network computes with them, is saved and named. */
-void neural_round(const struct neural *net, const double *w, float *parameters);
+/* Weights as a network computes with them, is saved and named; by slices.
+ * NULL: no pool. */
+void neural_round(const struct neural *net, struct pool *pool, const double *w,
+                  float *parameters);
 /* What names weights: their hash as the floats that the network computes
  * with (hash_f32). */
 struct digest neural_hash(const struct neural *net, const double *w);

@@ -17,9 +17,39 @@
 /* Multiplications that a stretch must have to be worth waking threads for. */
 #define WORTH_THREADS 1000000u
 
+/* Parameters of a slice that are worth a thread's waking. */
+#define SLICE_LEAST 16384u
+
+struct looking {
+    const struct neural_work *work;
+    const float *parameters;
+    bool good[SLICES_MAX];
+};
+
+static void look_slice(void *context, uint32_t slice, uint32_t first,
+                       uint32_t end)
+{
+    struct looking *const looking = context;
+
+    looking->good[slice] = sums_finite(
+        looking->work->isa, looking->parameters + first, end - first);
+}
+
+static bool all_finite(const struct neural_work *w, const float *parameters)
+{
+    struct looking looking = {.work = w, .parameters = parameters};
+    const uint32_t slices = pool_slices(w->pool, (uint32_t)w->net->parameters,
+                                        SLICE_LEAST, look_slice, &looking);
+    bool good = true;
+
+    for (uint32_t i = 0; i < slices; i++)
+        good &= looking.good[i];
+    return good;
+}
+
 enum err neural_work_load(struct neural_work *w, const float *parameters)
 {
-    if (!sums_finite(w->isa, parameters, w->net->parameters))
+    if (!all_finite(w, parameters))
         return ERR_RANGE;
     w->parameters = parameters;
     for (uint32_t i = 0; i < w->net->layer_count; i++) {
@@ -118,6 +148,9 @@ void layer_add(const struct layer *l, const struct layer_call *call, bool bias,
     const int exponent = sink->sums->exponent[tensor];
     double largest = 0;
 
+    /* While they are in the first-level cache. */
+    if (l->ops->whole && sink->sums->blank && call->microbatch == 0)
+        memset(sum + at, 0, count * sizeof *sum);
     if (!sums_add(call->isa, values, count, exponent, sum + at, &largest)) {
         sink->refused = true;
         sink->broken |= !sums_finite(call->isa, values, count);
@@ -249,7 +282,7 @@ static enum err forward(struct neural_work *w)
             run_items(w, sample_forward, w->rows->count);
             continue;
         }
-        run_items(w, item_forward, l->ops->items(l, true));
+        run_items(w, item_forward, l->ops->items(l, w->rows->count, true));
         if (!whole_finite(w))
             return ERR_RANGE;
     }
@@ -266,7 +299,8 @@ static void backward(struct neural_work *w)
             struct layer_call call = back_of(w, &w->threads[0], w->first, 0);
 
             l->ops->begin(l, &call);
-            run_items(w, item_backward, l->ops->items(l, false));
+            run_items(w, item_backward,
+                      l->ops->items(l, w->rows->count, false));
         } else {
             run_items(w, sample_backward, w->rows->count);
         }
@@ -309,39 +343,61 @@ static uint32_t microbatches(const struct neural_rows *rows)
     return (rows->count + rows->micro - 1) / rows->micro;
 }
 
-static void begin_sums(struct neural_work *w, struct neural_sums *sums)
+static void begin_thread(void *context, uint32_t thread, uint32_t item)
 {
+    struct neural_work *const w = context;
+    struct layer_sink *const sink = &w->threads[item];
     const size_t seen = (size_t)microbatches(w->rows) * w->net->tensor_count;
 
-    for (uint32_t t = 0; t < w->pool->threads; t++) {
-        struct layer_sink *const sink = &w->threads[t];
+    (void)thread;
+    sink->refused = sink->broken = false;
+    memset(sink->part, 0, w->parts * sizeof *sink->part);
+    memset(sink->size, 0, seen * sizeof *sink->size);
+    memset(sink->largest, 0, seen * sizeof *sink->largest);
+}
 
-        sink->sums = sums;
-        sink->refused = sink->broken = false;
-        memset(sink->part, 0, w->parts * sizeof *sink->part);
-        memset(sink->size, 0, seen * sizeof *sink->size);
-        memset(sink->largest, 0, seen * sizeof *sink->largest);
+/* Of layers that go sample by sample; the others set theirs themselves. */
+static void clear_sums(const struct neural_work *w, int64_t *sum)
+{
+    for (uint32_t t = 0; t < w->net->tensor_count; t++) {
+        const struct neural_tensor *const tensor = &w->net->tensors[t];
+
+        if (!layer_at(w, tensor->layer)->ops->whole)
+            memset(sum + tensor->first, 0, tensor->count * sizeof *sum);
     }
 }
 
-/* Of tensor t: its sums from the threads' parts, ... */
-static void end_tensor(const struct neural_work *w, uint32_t t,
-                       struct neural_sums *sums)
+static void begin_sums(struct neural_work *w, struct neural_sums *sums)
 {
-    const struct neural_tensor *const tensor = &w->net->tensors[t];
-    int64_t *const sum = sums->sum + tensor->first;
+    const uint32_t threads = w->pool->threads;
+    struct pool *const pool =
+        w->parts * threads < SLICE_LEAST ? pool_serial() : w->pool;
 
-    if (layer_at(w, tensor->layer)->ops->whole)
-        return;
+    for (uint32_t t = 0; t < threads; t++)
+        w->threads[t].sums = sums;
+    pool->run(pool, begin_thread, w, threads);
+    if (sums != NULL && sums->blank)
+        clear_sums(w, sums->sum);
+}
+
+/* Parameters [first, end) from the threads' parts: those of layers that take
+ * all samples have nothing there. */
+static void end_slice(void *context, uint32_t slice, uint32_t first,
+                      uint32_t end)
+{
+    const struct neural_work *const w = context;
+    int64_t *const sum = w->threads[0].sums->sum;
+
+    (void)slice;
     for (uint32_t k = 0; k < w->pool->threads; k++) {
-        const int64_t *const part = w->threads[k].part + tensor->first;
+        const int64_t *const part = w->threads[k].part;
 
-        for (size_t i = 0; i < tensor->count; i++)
+        for (uint32_t i = first; i < end; i++)
             sum[i] += part[i];
     }
 }
 
-/* ... and its size; `seen` is of a microbatch and of it. */
+/* The size of a tensor; `seen` is of a microbatch and of it. */
 static int64_t size_of(const struct neural_work *w, size_t seen)
 {
     double largest = 0;
@@ -382,8 +438,8 @@ enum err neural_work_gradient(struct neural_work *w,
     backward(w);
     if (refused(w))
         return broken(w) ? ERR_RANGE : ERR_TOOBIG;
-    for (uint32_t t = 0; t < w->net->tensor_count; t++)
-        end_tensor(w, t, sums);
+    (void)pool_slices(w->pool, (uint32_t)w->parts,
+                      SLICE_LEAST / w->pool->threads, end_slice, w);
     for (size_t i = 0; i < microbatches(rows) * w->net->tensor_count; i++)
         sums->size[i] = size_of(w, i);
     return ERR_OK;

@@ -8,6 +8,7 @@
 #ifndef MODEL_NET_WORK_H
 #define MODEL_NET_WORK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -57,7 +58,8 @@ struct neural_rows {
 
 struct neural_sums {
     const int16_t *exponent; /* Of each tensor. */
-    int64_t *sum;            /* Of each parameter; added to. */
+    int64_t *sum;            /* Of each parameter; added to, ... */
+    bool blank;              /* ... or, whatever is there, set. */
     /* [microbatch][tensor]: no parameter's share of a microbatch is larger, on
      * the grid.  Of a dense layer it is the largest |share|, rounded up; of a
      * convolution that of each sample, added up.  So 0 means that all are. */

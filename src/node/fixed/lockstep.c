@@ -133,7 +133,7 @@ static enum err evaluate(struct lockstep *l)
     enum err err = ERR_CANCELLED;
 
     l->tally.dims = evaluation_dims(t->what.kind, t->options.dims);
-    tally_clear(&l->tally);
+    tally_blank(&l->tally);
     if (!l->stopping)
         err = evaluator_run(l->evaluator, &asked, l->hooks->cancel);
     return ranks(l) > 1 ? add_up(l, err) : err;
