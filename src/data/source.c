@@ -390,17 +390,22 @@ static enum err read_file(const struct source_options *options,
                           struct dataset *data, struct why *why)
 {
     const bool known = options->encoder->kind != ENCODER_NONE;
-    struct stage stage = {.wide = wants_wide(options)};
+    struct stage stage = {.wide = wants_wide(options),
+                          .byte = options->encoder->byte};
+    uint32_t byte = 0;
     enum err err =
         table_packs(options) ? pack_rows(options, data, why) : ERR_UNSUPPORTED;
 
     if (err == ERR_UNSUPPORTED) {
         err = fill_stage(options, &stage, why);
+        byte = stage.byte;
         if (err == ERR_OK)
             err = finish(options, &stage, data, why);
     }
-    if (err == ERR_OK && !known)
+    if (err == ERR_OK && !known) {
         options->encoder->wide = data->storage == STORAGE_F64;
+        options->encoder->byte = byte > 0 ? byte : storage_byte(data->storage);
+    }
     stage_close(&stage);
     return err == ERR_OK ? err : why_in(why, err, "%s", source_shown(options));
 }

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "data/source.h"
 #include "learn/family/family.h"
+#include "learn/family/inputs.h"
 #include "learn/family/start.h"
 #include "learn/recipe/input.h"
 #include "learn/rows.h"
@@ -222,4 +223,28 @@ enum err load_valid(struct setup *setup, const struct recipe *recipe,
         err = split_valid(setup, recipe, part, why);
     setup->has_valid = err == ERR_OK;
     return err;
+}
+
+/* As far as they are there. */
+static enum err check_set(const struct setup *setup, struct dataset *data,
+                          bool there, const char *name, struct why *why)
+{
+    const enum err err =
+        there
+            ? inputs_check(setup_net(setup), setup->encoder.byte > 0, data, why)
+            : ERR_OK;
+
+    return err == ERR_OK ? err : why_in(why, err, "--%s", name);
+}
+
+enum err load_check(struct setup *setup, struct why *why)
+{
+    enum err err = ERR_OK;
+
+    if (setup_net(setup) == NULL)
+        return ERR_OK;
+    err = check_set(setup, &setup->valid, setup->has_valid, "valid", why);
+    return err == ERR_OK
+               ? check_set(setup, &setup->test, setup->has_test, "test", why)
+               : err;
 }

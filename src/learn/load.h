@@ -20,4 +20,7 @@ MUST_CHECK enum err load_valid(struct setup *setup, const struct recipe *recipe,
 MUST_CHECK enum err load_test(struct setup *setup, const struct recipe *recipe,
                               struct why *why);
 
+/* Do the rows to watch and to measure on fit what was built of the others? */
+MUST_CHECK enum err load_check(struct setup *setup, struct why *why);
+
 #endif /* LEARN_LOAD_H */

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "learn/family/inputs.h"
 #include "learn/rows.h"
 #include "math/kernel/kernel.h"
 #include "math/kernel/softmax.h"
@@ -30,6 +31,7 @@ enum err predict_columns(const struct model_file *model,
         err = encoder_plain(stand_in, &schema);
     stand_in->from_zero = model->encoder.from_zero;
     stand_in->wide = model->encoder.wide;
+    stand_in->byte = model->encoder.byte;
     return err == ERR_OK ? err : why_set(why, err, "%s", err_text(err));
 }
 
@@ -69,6 +71,11 @@ static enum err load_rows(struct prediction *prediction,
         return why_set(why, ERR_SHAPE, "%.200s has %u columns, the model %u",
                        source->spec != NULL ? source->spec : "the data",
                        prediction->data.cols, cols);
+    if (err == ERR_OK && model->net != NULL &&
+        inputs_check(model->net, model->encoder.byte > 0, &prediction->data,
+                     why) != ERR_OK)
+        return why_in(why, ERR_MISMATCH, "%.200s",
+                      source->spec != NULL ? source->spec : "the rows");
     return err;
 }
 

@@ -309,6 +309,8 @@ enum err setup_load(struct setup *setup, struct recipe *recipe, struct why *why)
                          model_ops(setup->model)->regression,
                          recipe_text(recipe, OPT_CLASS_WEIGHT), why);
     if (err == ERR_OK)
+        err = load_check(setup, why);
+    if (err == ERR_OK)
         err = try_code(setup, recipe, why);
     if (err == ERR_OK)
         err = setup_optimiser(setup, recipe, why);

@@ -158,7 +158,7 @@ static void put_head(struct text *out, const struct model_file *model)
 static bool has_encoder(const struct model_file *model)
 {
     return model->encoder.kind == ENCODER_TABLE || model->encoder.from_zero ||
-           model->encoder.wide;
+           model->encoder.wide || model->encoder.byte > 1;
 }
 
 static enum err encode_linear(const struct model_file *model, char **text,

@@ -10,7 +10,7 @@ print(sorted(run["metrics"]), run["metrics"]["accuracy"] > 0.75)
 print(run["config"]["model"])
 PY
 "$MUSTER" model show m | sed -n '1,3p'
-sed -n '1,2p;$p' m
+sed -n '1,2p' m; grep '^muster softmax' m
 echo "--- predictions: labels, probabilities that add up, the metrics of training"
 "$MUSTER" predict gen:digits:2000 m out.csv -b 1 --format json >predict.json
 python3 - <<'PY'

@@ -342,6 +342,19 @@ static enum err check_storage(const struct generator *gen,
     return ERR_OK;
 }
 
+/* Nothing is known of columns that were drawn, but what their pixels are. */
+static void keep_pixels(const struct source_options *options,
+                        const struct dataset *data)
+{
+    struct encoder *const encoder = options->encoder;
+
+    if (encoder == NULL || encoder->kind != ENCODER_NONE ||
+        image_columns(&data->image) == 0)
+        return;
+    encoder->kind = ENCODER_ROWS;
+    encoder->byte = storage_byte(STORAGE_PIXEL);
+}
+
 enum err gen_load(const struct source_options *options, struct dataset *train,
                   struct dataset *test, bool *has_test, struct why *why)
 {
@@ -368,6 +381,7 @@ enum err gen_load(const struct source_options *options, struct dataset *train,
                        options->spec, err_text(err));
     }
     *train = made;
+    keep_pixels(options, train);
     if (has_test != NULL)
         *has_test = test != NULL;
     return ERR_OK;

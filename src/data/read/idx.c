@@ -51,7 +51,7 @@ static enum err read_header(struct unpacker *in, struct table *table,
     *dims = bytes[3];
     table->big_endian = true;
     table->cols = 1;
-    table->divisor = table->cell == CELL_U8 ? 255 : 1;
+    table->byte = 255;
     for (uint32_t i = 0; i < *dims; i++) {
         uint64_t size;
 

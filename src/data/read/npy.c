@@ -134,7 +134,7 @@ static enum err parse_header(const char *header, struct table *table,
         err = read_shape(header, table, dims, why);
     if (err != ERR_OK)
         return err;
-    table->divisor = 1;
+    table->byte = 1;
     if (order == NULL ||
         (strncmp(order, "False", 5) != 0 && strncmp(order, "True", 4) != 0))
         return why_set(why, ERR_FORMAT,

@@ -178,10 +178,10 @@ void stage_close(struct stage *stage)
 
 void stage_clear(struct stage *stage)
 {
-    const bool wide = stage->wide;
+    const struct stage asked = {.wide = stage->wide, .byte = stage->byte};
 
     stage_close(stage);
-    stage->wide = wide;
+    *stage = asked;
 }
 
 enum err stage_extend(struct stage *stage, size_t count, struct block **first)

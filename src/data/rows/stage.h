@@ -39,6 +39,9 @@ struct stage {
     size_t count, capacity;
     bool wide;          /* Readers keep values as fp64: for storage f64. */
     struct image image; /* If the reader knows. */
+    uint32_t byte;      /* What cells that are bytes are divided by; 0 before:
+                           as the file's form has it, and after: there were
+                           none. */
 };
 
 /* How to make a data set of the rows. */
@@ -59,7 +62,8 @@ MUST_CHECK enum err block_pack(struct block *block, const struct sparse *rows);
 void block_close(struct block *block); /* Zeroed is safe. */
 
 void stage_close(struct stage *stage); /* Zeroed is empty. */
-void stage_clear(struct stage *stage); /* Empty, and as wide as it was. */
+/* Empty, and to be filled as it was to be. */
+void stage_clear(struct stage *stage);
 /* Room for `count` more blocks, zeroed; the first of them. */
 MUST_CHECK enum err stage_extend(struct stage *stage, size_t count,
                                  struct block **first);

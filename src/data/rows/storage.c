@@ -108,6 +108,13 @@ size_t storage_row_bytes(enum storage storage, uint32_t stride)
     return 0;
 }
 
+uint32_t storage_byte(enum storage storage)
+{
+    if (storage == STORAGE_U8)
+        return 1;
+    return storage == STORAGE_PIXEL ? 255 : 0;
+}
+
 const char *storage_name(enum storage storage)
 {
     CHECK((uint32_t)storage < STORAGES);

@@ -99,6 +99,8 @@ bool storage_is_sparse(enum storage storage);
 /* Bytes of one dense row of `stride` columns, a multiple of 8. */
 size_t storage_row_bytes(enum storage storage, uint32_t stride);
 
+/* Of values that are bytes, or bytes by 255: by what; else 0. */
+uint32_t storage_byte(enum storage storage);
 const char *storage_name(enum storage storage);
 /* False if there is none of that name. */
 bool storage_parse(const char *name, enum storage *storage);

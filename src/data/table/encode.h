@@ -38,7 +38,8 @@
  *     end
  *
  * A line `values f64` before `index` or `table` says that values were not
- * rounded to fp32.  `refuse`, `fill` and `flag` say what becomes of missing
+ * rounded to fp32, a line `bytes 255` there that a byte k of a file of bytes is
+ * k / 255.  `refuse`, `fill` and `flag` say what becomes of missing
  * fields.  Labels that were not in the table are in column 0.  In words, bytes
  * up to the blank, '%' and DEL are written %XX, and no text at all is %.
  */
@@ -112,7 +113,9 @@ struct encoder {
     uint32_t pairs;
     uint32_t cols; /* Of the result. */
     bool constant;
-    bool wide; /* Values are kept as f64, not rounded to fp32. */
+    bool wide;     /* Values are kept as f64, not rounded to fp32. */
+    uint32_t byte; /* A byte k of IDX or npy stands for k / byte: 1, 255; 0: as
+                      the file's form has it. */
     struct frame_column classes; /* Labels that are words; no rows. */
 };
 

@@ -19,10 +19,9 @@
 
 static const char *const gap_names[] = {"refuse", "fill", "flag"};
 
-enum { NUMBER_BYTES = 32 };
+enum { NUMBER_BYTES = 32, BYTE_MOST = 255 };
 
-/* --- writing ----------------------------------------------------------------
- */
+/* --- writing -------------------------------------------------------------- */
 
 struct sheet {
     char *data;
@@ -61,16 +60,22 @@ static void put_count(struct sheet *sheet, uint64_t count)
     put(sheet, text, (size_t)size);
 }
 
+static void put_line(struct sheet *sheet, const char *key, uint64_t count)
+{
+    put_text(sheet, key);
+    put_count(sheet, count);
+    put_text(sheet, "\n");
+}
+
 /* 17 digits, with a point whatever the locale. */
 static void put_number(struct sheet *sheet, double value)
 {
     char text[NUMBER_BYTES];
     const int size = snprintf(text, sizeof text, " %.17g", value);
 
-    for (int i = 0; i < size; i++) {
+    for (int i = 0; i < size; i++)
         if (text[i] == ',')
             text[i] = '.';
-    }
     put(sheet, text, (size_t)size);
 }
 
@@ -118,12 +123,6 @@ static void put_pair(struct sheet *sheet, const struct encoded_pair *pair)
     put_text(sheet, "\n");
 }
 
-static void put_gap(struct sheet *sheet, const struct encoded_column *column)
-{
-    put_text(sheet, " ");
-    put_text(sheet, gap_names[column->gap]);
-}
-
 static void put_column(struct sheet *sheet, const struct schema *schema,
                        uint32_t j, const struct encoded_column *column)
 {
@@ -133,13 +132,13 @@ static void put_column(struct sheet *sheet, const struct schema *schema,
     put_count(sheet, (uint64_t)schema->at[j] + 1);
     put_word(sheet, schema->name != NULL ? schema->name[j] : "");
     if (column->categorical) {
-        put_gap(sheet, column);
+        put_word(sheet, gap_names[column->gap]);
         put_categories(sheet, &column->known);
         return;
     }
     put_number(sheet, column->offset);
     put_number(sheet, column->factor);
-    put_gap(sheet, column);
+    put_word(sheet, gap_names[column->gap]);
     put_number(sheet, column->fill);
     put_text(sheet, "\n");
 }
@@ -159,14 +158,10 @@ static void put_table(struct sheet *sheet, const struct encoder *encoder)
         put_text(sheet, "classes");
         put_categories(sheet, &encoder->classes);
     }
-    put_text(sheet, "columns");
-    put_count(sheet, encoder->columns);
-    put_text(sheet, "\n");
+    put_line(sheet, "columns", encoder->columns);
     for (uint32_t j = 0; j < encoder->columns; j++)
         put_column(sheet, schema, j, &encoder->column[j]);
-    put_text(sheet, "pairs");
-    put_count(sheet, encoder->pairs);
-    put_text(sheet, "\n");
+    put_line(sheet, "pairs", encoder->pairs);
     for (uint32_t p = 0; p < encoder->pairs; p++)
         put_pair(sheet, &encoder->pair[p]);
 }
@@ -181,6 +176,8 @@ enum err encoder_to_text(const struct encoder *encoder, char **text,
     put_text(&sheet, "muster encoder " VERSION "\n");
     if (encoder->wide)
         put_text(&sheet, "values f64\n");
+    if (encoder->byte > 0)
+        put_line(&sheet, "bytes", encoder->byte);
     if (encoder->kind == ENCODER_ROWS)
         put_text(&sheet, encoder->from_zero ? "index 0\n" : "index 1\n");
     else
@@ -195,8 +192,7 @@ enum err encoder_to_text(const struct encoder *encoder, char **text,
     return ERR_OK;
 }
 
-/* --- reading ----------------------------------------------------------------
- */
+/* --- reading -------------------------------------------------------------- */
 
 static bool is_blank(char c)
 {
@@ -391,12 +387,11 @@ static enum err read_gap(struct span *in, enum gap *gap, struct why *why)
 
     if (word.size == 0)
         return say_short(why);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         if (span_is(word, gap_names[i])) {
             *gap = (enum gap)i;
             return ERR_OK;
         }
-    }
     return why_set(why, ERR_FORMAT, "'%s' where refuse, fill or flag belongs",
                    quote(word).text);
 }
@@ -648,15 +643,19 @@ static enum err read_form(struct span *in, struct encoder *encoder,
                           struct why *why)
 {
     struct span word = next_word(in);
+    enum err err = ERR_OK;
 
     if (span_is(word, "values")) {
-        const enum err err = expect(in, "f64", why);
-
-        if (err != ERR_OK)
-            return err;
         encoder->wide = true;
+        err = expect(in, "f64", why);
         word = next_word(in);
     }
+    if (err == ERR_OK && span_is(word, "bytes")) {
+        err = read_count(in, BYTE_MOST, &encoder->byte, why);
+        word = next_word(in);
+    }
+    if (err != ERR_OK)
+        return err;
     if (word.size == 0)
         return say_short(why);
     if (span_is(word, "index"))

@@ -146,6 +146,7 @@ struct filing {
     const struct table *table;
     const struct columns *columns; /* NULL: every column is a feature. */
     const double *labels;          /* NULL: none, or one of the columns. */
+    double divisor;                /* Of features. */
     double byte[BYTE_VALUES];      /* CELL_U8: the feature that each byte stands
                                       for, which spares a division. */
 };
@@ -156,7 +157,7 @@ load_as(enum cell cell, size_t size, const struct filing *filing,
         const uint8_t *at, size_t count, double *out)
 {
     const bool big_endian = filing->table->big_endian;
-    const double divisor = filing->table->divisor;
+    const double divisor = filing->divisor;
 
     for (size_t k = 0; k < count; k++)
         out[k] = load_cell(cell, size, big_endian, at + k * size) / divisor;
@@ -235,7 +236,7 @@ static enum err say_cell(const struct filing *filing, const uint8_t *row,
                           (unsigned long long)col + 1);
         }
         if (role < COLUMN_FEATURES &&
-            !sparse_in_range(rows, value / table->divisor))
+            !sparse_in_range(rows, value / filing->divisor))
             return why_set(
                 why, ERR_RANGE, "column %llu: %g is too large; at most %s",
                 (unsigned long long)col + 1, value, sparse_limit(rows->wide));
@@ -498,19 +499,31 @@ static enum err stage_turned(struct unpacker *in, const struct filing *filing,
     return err;
 }
 
+/* What bytes stand for is the stage's to say, or the format's; the divisor. */
+static uint32_t settle_byte(const struct table *table, struct stage *stage)
+{
+    if (table->cell != CELL_U8)
+        stage->byte = 0;
+    else if (stage->byte == 0)
+        stage->byte = table->byte;
+    return stage->byte > 0 ? stage->byte : 1;
+}
+
 enum err table_stage(struct unpacker *in, const struct table *table,
                      const struct columns *columns, const double *labels,
                      struct pool *pool, struct stage *stage, struct why *why)
 {
-    struct filing filing = {
-        .table = table, .columns = columns, .labels = labels};
+    struct filing filing = {.table = table,
+                            .columns = columns,
+                            .labels = labels,
+                            .divisor = settle_byte(table, stage)};
     const struct text_format format = {.read = read_block, .options = &filing};
     size_t rest = 0;
     enum err err = check_shape(table, why);
 
     stage->image = table->image;
     for (uint32_t i = 0; i < BYTE_VALUES; i++)
-        filing.byte[i] = (double)i / table->divisor;
+        filing.byte[i] = (double)i / filing.divisor;
     if (err == ERR_OK && table->by_columns)
         return stage_turned(in, &filing, stage, why);
     if (err == ERR_OK)

@@ -20,7 +20,8 @@ struct table {
     bool big_endian;
     uint64_t rows, cols;
     struct image image; /* Of three or four dimensions. */
-    double divisor;     /* Features are divided by it. */
+    uint32_t byte;      /* What features that are bytes are divided by, unless
+                           the stage says otherwise. */
     bool by_columns;    /* One column after the other: numpy's Fortran order. */
     bool gaps;          /* table_values takes NaN: a missing value. */
 };

@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "learn/family/inputs.h"
 #include "learn/predict.h"
 #include "learn/rows.h"
 #include "learn/save.h"
@@ -151,23 +152,6 @@ static enum err check_columns(const struct setup *setup, struct why *why)
     return ERR_OK;
 }
 
-/* Rows that do not say what they are as images are what the network takes. */
-static enum err check_image(const struct neural_shape *in, struct image *image,
-                            struct why *why)
-{
-    if (image->height == 0 && in->height * in->width > 1)
-        *image = (struct image){in->height, in->width, in->channels};
-    if (image->height == 0 || in->height * in->width == 1 ||
-        (image->height == in->height && image->width == in->width &&
-         image->channels == in->channels))
-        return ERR_OK;
-    return why_set(why, ERR_MISMATCH,
-                   "a network on %u x %u x %u inputs; the rows are %u x %u x "
-                   "%u",
-                   in->height, in->width, in->channels, image->height,
-                   image->width, image->channels);
-}
-
 enum err start_check(struct setup *setup, const struct recipe *recipe,
                      struct why *why)
 {
@@ -182,7 +166,8 @@ enum err start_check(struct setup *setup, const struct recipe *recipe,
             why, ERR_MISMATCH, "its model is %s, and that asked for is %s",
             model_ops(model->kind)->name, model_ops(setup->model)->name);
     if (err == ERR_OK && model->net != NULL)
-        err = check_image(&model->net->neural.in, &setup->data.image, why);
+        err = inputs_check(model->net, setup->encoder.byte > 0, &setup->data,
+                           why);
     return err == ERR_OK ? err
                          : why_in(why, err, "--init %.200s",
                                   recipe_text(recipe, OPT_INIT));
