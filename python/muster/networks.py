@@ -12,7 +12,7 @@ from .estimators import (Linear, PARAMETERS, Regressor, WithProbabilities, check
 
 SAID = {key: by for by, keys in {
     "the class": "model", "net": "net", "shape": "shape", "batch": "batch", "passes": "passes",
-    "lr": "lr learning-rate", "solver": "optim optimizer optimiser", "n_jobs": "threads",
+    "early_stopping": "patience valid", "lr": "lr learning-rate", "solver": "optim optimizer optimiser", "n_jobs": "threads",
     "code": "code", "random_state": "seed", "workers": "n np workers", "address": "listen",
     "token": "token-file",
 }.items() for key in keys.split()}
@@ -24,6 +24,9 @@ PARAMETERS.update({
                   is_whole(side) and side > 0 for side in v)),
     "batch": ("a whole number above 0", lambda v: is_whole(v) and v > 0),
     "passes": ("a whole number above 0", lambda v: is_whole(v) and v > 0),
+    "early_stopping": ("True or False", lambda v: isinstance(v, (bool, np.bool_))),
+    "validation_fraction": ("a number above 0 and below 1", lambda v: is_number(v) and 0 < v < 1),
+    "n_iter_no_change": ("a whole number above 0", lambda v: is_whole(v) and v > 0),
     "lr": ("None or a number above 0", lambda v: v is None or is_number(v) and v > 0),
 })
 
@@ -32,10 +35,13 @@ class Network(Linear):
     """What networks have for coef_ and a penalty: layers, shapes, passes."""
 
     def __init__(self, net=None, *, shape=None, batch=128, passes=10, solver=None, lr=None,
+                 early_stopping=False, validation_fraction=0.1, n_iter_no_change=10,
                  random_state=None, n_jobs=None, workers=None, address=None, token=None, code=None,
                  recipe=None, verbose=0, callback=None):
         self.net, self.shape, self.batch, self.passes = net, shape, batch, passes
         self.solver, self.lr, self.random_state, self.n_jobs = solver, lr, random_state, n_jobs
+        self.early_stopping, self.validation_fraction = early_stopping, validation_fraction
+        self.n_iter_no_change = n_iter_no_change
         self.workers, self.address, self.token, self.code = workers, address, token, code
         self.recipe, self.verbose, self.callback = recipe, verbose, callback
 
@@ -71,6 +77,8 @@ class Network(Linear):
                        batch=self.batch, passes=self.passes, optim=self.solver, lr=self.lr,
                        seed=seed_of(self.random_state), threads=threads_of(self.n_jobs),
                        code=self.code, token_file=self.token)
+        if self.early_stopping:
+            choices.update(patience=self.n_iter_no_change, valid=self.validation_fraction)
         if self.shape_ is not None:
             choices["shape"] = "x".join(str(side) for side in self.shape_)
         self._place(choices)
@@ -107,6 +115,8 @@ class NetClassifier(Network, WithProbabilities):
     3 or 4 dimensions theirs, else a row is a row.
     batch: rows of a step; passes: how often each row is seen.
     solver: "adam", "momentum", "gd", ...; None: adam.  lr: its rate; None: by itself.
+    early_stopping: hold out validation_fraction of the rows, end after n_iter_no_change
+    passes without a lower loss on them, and be the network of the best pass.
     random_state: of weights, the order of rows and dropout; None: the same each time.
     n_jobs, workers, address, token, code, verbose, callback: LogisticRegression's.
     recipe: other keys of `muster train`, a dict: {"schedule": "cosine"}.

@@ -128,6 +128,8 @@ static const char *how_it_ended(const struct train_result *result)
         return "converged";
     case OPTIM_STALLED:
         return "no further step improves the model";
+    case OPTIM_EARLY:
+        return "held-out rows gained no more";
     case OPTIM_STEPS:
         return "all steps are made";
     case OPTIM_DIVERGED:

@@ -73,6 +73,7 @@ static const char *const names[TRAITS] = {
     [TRAIT_RATE_RULE] = "--schedule",
     [TRAIT_BATCH] = "--batch",
     [TRAIT_PASSES] = "--passes",
+    [TRAIT_PATIENCE] = "--patience",
     [TRAIT_ENDS] = "--tol",
     [TRAIT_GAP] = "--gap",
     [TRAIT_NO_OPTIMUM] = "no --optimum",
@@ -163,8 +164,29 @@ static const struct rule rules[] = {
      "<it> does not go with --owners yet: batches are cut from rows that lie "
      "in one place"},
 
-    {TRAIT(NO_COMPUTE), TRAIT(BATCH),
-     "<it> needs rows to draw from; leave out --no-compute"},
+    {TRAIT(NO_COMPUTE), TRAIT(BATCH) | TRAIT(VALID) | TRAIT(PATIENCE),
+     "<it> needs rows; leave out --no-compute"},
+
+    /* Early stopping. */
+    {TRAIT(SEARCHES) | TRAIT(PATIENCE), 0,
+     "--patience counts passes over the rows, and --optim <optim> goes to the "
+     "optimum by steps of many; take --batch B or another optimiser, or a "
+     "larger --l2"},
+    {TRAIT(SGD) | TRAIT(PATIENCE), 0,
+     "--patience does not go with --optim sgd, which keeps nothing between its "
+     "passes; --optim gd with --batch is minibatch SGD"},
+    {TRAIT(AVERAGES) | TRAIT(PATIENCE), 0,
+     "--patience counts passes over the rows, and with code <code> each worker "
+     "makes its own; take another code"},
+    {TRAIT(PATIENCE), TRAIT(ENDS),
+     "<it> and --patience both say when to end; leave one of them out"},
+    {TRAIT(FUNCTION) | TRAIT(PATIENCE), 0,
+     "--patience needs rows to hold out; a gradient function has none"},
+    {TRAIT(PATIENCE), TRAIT(MANY) | TRAIT(FOLDS),
+     "<it> measures its trainings by the rows that --patience would end them "
+     "by; leave one of them out"},
+    {TRAIT(PATIENCE) | TRAIT(FAULTS), 0,
+     "--faults draws what is trained by itself; leave out --patience"},
 
     /* Models. */
     {TRAIT(FUNCTION), TRAIT(BLOCKS) | TRAIT(AVERAGES) | TRAIT(MATRIX),

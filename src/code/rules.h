@@ -74,6 +74,7 @@ enum trait {
     TRAIT_RATE_RULE, /* ... which changes from step to step. */
     TRAIT_BATCH,     /* A step is over some of the rows. */
     TRAIT_PASSES,    /* Passes over the rows are counted. */
+    TRAIT_PATIENCE,  /* Rows held out end it, at the end of a pass. */
     TRAIT_ENDS,      /* It ends by the gradient or the objective. */
     TRAIT_GAP,
     TRAIT_NO_OPTIMUM,

@@ -37,9 +37,10 @@ enum event_kind {
     EVENT_FETCHED,      /* Worker: `chunk` is stored, or is not there (err). */
     EVENT_JUDGED,       /* Coordinator: its own tally of the piece (err). */
     EVENT_RECEIPT,      /* Coordinator: the weights of `step` are hashed. */
-    EVENT_COMING,  /* Worker: a ROUND of `key` is arriving where the vectors
-                      kept for its round lie. */
-    EVENT_SERVING, /* Worker: peers reach it at `port`; 0: they do not. */
+    EVENT_COMING,   /* Worker: a ROUND of `key` is arriving where the vectors
+                       kept for its round lie. */
+    EVENT_MEASURED, /* Coordinator: the loss of the held-out rows (err). */
+    EVENT_SERVING,  /* Worker: peers reach it at `port`; 0: they do not. */
 };
 
 /* A TALLY that came before others, and waited for them. */
@@ -69,6 +70,7 @@ struct event {
     uint32_t chunk, end; /* FETCHED: [chunk, end), all of one fate. */
     uint32_t peer;       /* FETCHED: as in the FETCH. */
     uint16_t port;       /* SERVING. */
+    double loss;         /* MEASURED. */
     const struct digest *digest; /* RECEIPT: of the weights; NULL: not hashed,
                                     the machine is to do it. */
     const struct chunkset *near; /* RECALLED. */
@@ -100,6 +102,8 @@ enum action_kind {
     ACTION_RECEIPT, /* Coordinator: after the other actions, RECEIPT of `step`,
                        with trainer_hash_late() if the driver has a thread for
                        it.  Until then the weights it is of do not change. */
+    ACTION_MEASURE, /* Coordinator: the loss of the held-out rows at
+                       trainer_weights(), which stay until MEASURED. */
 };
 
 struct action {

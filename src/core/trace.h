@@ -43,7 +43,8 @@
     X(TRACE_HOME, "home")     /* ... is back */                                \
     X(TRACE_PEER, "peer")     /* did not give chunk a; b = 1: wrong bytes */   \
     X(TRACE_SUM, "sum")       /* a relay's, merged: stands for a TALLYs */     \
-    X(TRACE_STOP, "stop")     /* was asked for; at the next step boundary */
+    X(TRACE_STOP, "stop")     /* was asked for; at the next step boundary */   \
+    X(TRACE_PASS, "pass")     /* one is over; a = step of the best so far */
 
 #define TRACE_ENUM(code, text) code,
 enum trace_kind { TRACE_LIST(TRACE_ENUM) };
@@ -63,7 +64,8 @@ struct trace {
     int32_t link; /* The worker concerned, -1 if none. */
     struct round_key key;
     uint64_t a, b;
-    double value;         /* COMMIT: objective.  AWAY: seconds that the step
+    double value;         /* COMMIT: objective.  PASS: loss of held-out rows.
+                             AWAY: seconds that the step
                              waits; 0: it goes on without.  SWITCH: share of time saved;
                              a, b: its 95 % interval, in thousandths. */
     char name[NAME_SIZE]; /* The worker's name, or "".  SWITCH: the codes. */

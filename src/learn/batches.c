@@ -9,6 +9,7 @@
 #include "base/check.h"
 
 #define DEFAULT_PASSES 10u
+#define HELD_OUT_PART  "0.1"
 #define SHARES         32u
 #define CHUNK_LEAST    8u
 #define CHUNK_MOST     256u
@@ -49,6 +50,14 @@ enum err batches_gather(struct recipe *recipe, uint32_t workers,
         (unsigned long long)recipe_count(recipe, OPT_BATCH_PER_WORKER) *
             workers);
     return recipe_put(recipe, OPT_BATCH, text, ORIGIN_DEFAULT, why);
+}
+
+enum err batches_hold_out(struct recipe *recipe, struct why *why)
+{
+    if (!recipe_given(recipe, OPT_PATIENCE) ||
+        recipe_text(recipe, OPT_VALID) != NULL)
+        return ERR_OK;
+    return recipe_put(recipe, OPT_VALID, HELD_OUT_PART, ORIGIN_DEFAULT, why);
 }
 
 uint32_t batches_workers(const struct recipe *recipe)

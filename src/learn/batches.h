@@ -12,6 +12,8 @@
  * workers can share it, 8 at least and 256 at most; a multiple of 8. */
 uint32_t batches_default_chunk_rows(uint32_t batch);
 
+/* --patience without --valid: the part of the rows to hold out. */
+MUST_CHECK enum err batches_hold_out(struct recipe *recipe, struct why *why);
 /* --batch-per-worker, by the number of workers wanted, as --batch.  ERR_SHAPE,
  * ERR_RANGE with a sentence. */
 MUST_CHECK enum err batches_gather(struct recipe *recipe, uint32_t workers,

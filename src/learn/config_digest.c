@@ -105,6 +105,18 @@ static void add_weights(struct hasher *hasher, const struct dataset *data)
         hasher_add(hasher, data->weight, data->rows * sizeof *data->weight);
 }
 
+/* They choose the model, at the ends of passes. */
+static void add_held_out(struct hasher *hasher, const struct setup *setup)
+{
+    const struct digest rows = dataset_digest(&setup->valid);
+    char hex[DIGEST_TEXT];
+    char line[LINE_SIZE];
+
+    add_line(hasher, line,
+             snprintf(line, sizeof line, "held out %s patience %u",
+                      digest_text(&rows, hex), setup->optim.patience));
+}
+
 struct digest config_digest_in(const struct setup *setup,
                                const struct digest *arithmetic)
 {
@@ -150,6 +162,8 @@ struct digest config_digest_in(const struct setup *setup,
                           optim->sampler.chunk_rows,
                           (unsigned long long)optim->sampler.seed));
     add_weights(&hasher, &setup->data);
+    if (optim->patience > 0)
+        add_held_out(&hasher, setup);
     if (setup_family(setup)->digest != NULL)
         setup_family(setup)->digest(setup, &hasher);
     if (setup->slots > 0 && setup->exactness != EXACT_BITWISE)

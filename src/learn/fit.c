@@ -94,7 +94,7 @@ static bool look_after(struct alone *alone, const struct trainer *trainer,
     const bool asked = stopped(alone->fit);
     const bool late = alone->until > 0 && now >= alone->until;
 
-    if (optim_next(optim).kind == ASK_DONE)
+    if (trainer_done(trainer))
         return true;
     if (alone->fit->keep_in != NULL &&
         (asked || late || save_due(alone, optim, now)))
@@ -180,8 +180,10 @@ enum err fit_alone(struct fit *fit, struct train_result *result,
                           .saved_at = began,
                           .until = limit > 0 ? began + limit : 0};
     const struct objective_options what = objective_of(setup);
-    struct alone_hooks hooks = {
-        .hooks = {.watch = see, .context = &alone, .cancel = fit->stop}};
+    struct alone_hooks hooks = {.hooks = {.watch = see,
+                                          .context = &alone,
+                                          .held_out = setup_held_out(setup),
+                                          .cancel = fit->stop}};
     struct alone_result single = {0};
     struct pool *pool;
     enum err err = setup_threads(setup, &pool, why);
@@ -247,6 +249,7 @@ static struct train_options options_of(const struct fit *fit)
         .isa = setup->isa,
         .threads = setup->threads,
         .optim = setup_optim(setup, &setup->code),
+        .held_out = setup_held_out(setup),
         .code = setup->code,
         .adapt = setup->adapt,
         .worst = setup->worst,

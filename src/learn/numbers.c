@@ -55,6 +55,7 @@ static void take_options(const struct recipe *recipe,
     optim->steps = kind == OPTIM_SGD && !recipe_given(recipe, OPT_STEPS)
                        ? 1 /* A pass, as the reference systems have it. */
                        : (uint32_t)recipe_count(recipe, OPT_STEPS);
+    optim->patience = (uint32_t)recipe_count(recipe, OPT_PATIENCE);
     optim->tol = recipe_real(recipe, OPT_TOL);
     optim->accuracy = accuracy_of(recipe, kind);
     optim->gap = recipe_real(recipe, OPT_GAP);

@@ -208,6 +208,9 @@ enum err setup_numbers(struct setup *setup, struct recipe *recipe,
     if (err != ERR_OK)
         return err;
     setup->optim = numbers.optim;
+    setup->optim.held_out =
+        setup->has_valid &&
+        (setup->optim.patience > 0 || recipe_text(recipe, OPT_BATCH) != NULL);
     setup->shown_factor = numbers.shown_factor;
     return record_numbers(setup, recipe, why);
 }
@@ -384,4 +387,32 @@ struct metrics setup_measure(const struct setup *setup,
     if (err == ERR_NOMEM)
         setup_note(setup, "no metrics: out of memory");
     return metrics_none();
+}
+
+/* The loss that training minimises, without its penalty.  Workers wait: their
+ * threads are free. */
+static enum err held_out_loss(void *context, const double *weights,
+                              double *loss)
+{
+    struct setup setup = *(const struct setup *)context;
+    const struct family *const family = setup_family(&setup);
+    struct metrics metrics = metrics_none();
+    enum err err;
+
+    setup.threads *= setup.local > 0 ? setup.local : 1;
+    err = family->measure(&setup, &setup.valid, weights, &metrics);
+    *loss = err == ERR_OK ? family->loss(&setup, &metrics) : HUGE_VAL;
+    return err == ERR_RANGE ? ERR_OK : err;
+}
+
+struct held_out setup_held_out(const struct setup *setup)
+{
+    union {
+        const struct setup *setup;
+        void *context;
+    } const lent = {setup};
+
+    return setup->optim.held_out
+               ? (struct held_out){held_out_loss, lent.context}
+               : (struct held_out){0};
 }

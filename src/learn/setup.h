@@ -156,4 +156,7 @@ struct digest config_digest_in(const struct setup *setup,
 struct metrics setup_measure(const struct setup *setup,
                              const struct dataset *data, const double *w);
 
+/* How early stopping measures `valid`; lends the setup. */
+struct held_out setup_held_out(const struct setup *setup);
+
 #endif /* LEARN_SETUP_H */

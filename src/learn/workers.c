@@ -334,6 +334,8 @@ enum err setup_workers(struct setup *setup, struct recipe *recipe,
     if (err == ERR_OK)
         err = batches_gather(recipe, setup->slots, why);
     if (err == ERR_OK)
+        err = batches_hold_out(recipe, why);
+    if (err == ERR_OK)
         err = check_code(recipe, why);
     if (err == ERR_OK)
         err = setup_rules(setup, recipe, why);

@@ -71,7 +71,7 @@ struct metrics metrics_none(void)
 {
     const double none = nan("");
 
-    return (struct metrics){none, none, none, none, none, none, none};
+    return (struct metrics){none, none, none, none, none, none, none, none};
 }
 
 static int by_score(const void *a, const void *b)
@@ -313,7 +313,7 @@ static enum err measure_many(struct metrics *metrics,
     }
     average_classes(metrics, counts, in->outputs, count);
     if (probabilities)
-        metrics->logloss = loss / (double)count;
+        metrics->loss = metrics->logloss = loss / (double)count;
     mem_free(counts);
     return ERR_OK;
 }
@@ -322,14 +322,13 @@ static enum err measure_one(struct metrics *metrics,
                             const struct model_ops *model, enum isa isa,
                             const struct scored_rows *in, size_t count)
 {
+    metrics->loss = loss_sum(isa, model->loss, in) / (double)count;
     if (model->regression) {
-        metrics->mse =
-            loss_sum(isa, loss_plain(LOSS_SQUARED), in) / (double)count;
+        metrics->mse = metrics->loss;
         return ERR_OK;
     }
     if (model->probable)
-        metrics->logloss =
-            loss_sum(isa, loss_plain(LOSS_LOGISTIC), in) / (double)count;
+        metrics->logloss = metrics->loss;
     return measure_ranks(metrics, in, count);
 }
 

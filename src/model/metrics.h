@@ -15,6 +15,7 @@
  * and f1 are means over the classes. */
 struct metrics {
     double accuracy, auc, logloss, mse, precision, recall, f1;
+    double loss; /* What the model minimises, mean over rows: no metric. */
 };
 
 /* In the order they are shown. */

@@ -142,6 +142,9 @@ struct optim_options {
     struct sampler sampler; /* Which of them a step is over; first order.  Only
                                the kind counts of SAMPLER_WHOLE. */
     uint32_t steps;
+    bool held_out;     /* Rows are, and measured at the end of each pass ... */
+    uint32_t patience; /* ... so many of which may bring no lower loss
+                          (core/run/early.h); 0: any number. */
     uint32_t l2_free, l2_stride; /* Of each l2_stride weights the one at l2_free
                                     has no l2: the intercept of each output.
                                     0, 0: all have it. */
@@ -172,6 +175,7 @@ enum optim_end {
     OPTIM_STALLED,   /* No step makes it better, yet the excess is not small,
                         or unknown: sums too coarse for the data. */
     OPTIM_STEPS,     /* All steps are made. */
+    OPTIM_EARLY,     /* Held-out rows have not gained for `patience` passes. */
     OPTIM_DIVERGED,
 };
 
@@ -179,9 +183,12 @@ enum optim_end {
 struct optim_outcome {
     enum optim_end end;
     double objective, gradient_norm, excess, objective_first; /* As in optim. */
-    bool at_model; /* The first two are the model's, not those of the point
-                      before it. */
-    bool doubtful; /* newton: f'' is nearly singular. */
+    double held_out; /* Loss of held-out rows at the model; infinite: none. */
+    uint32_t best_step; /* After which the weights were the model, if it is not
+                           the last; else 0. */
+    bool at_model;      /* The first two are the model's, not those of the point
+                           before it. */
+    bool doubtful;      /* newton: f'' is nearly singular. */
     uint32_t hidden, beside; /* OPTIM_STALLED: two weights whose columns are
                                 too nearly one to know the excess (hidden.h);
                                 equal: none are. */

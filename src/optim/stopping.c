@@ -90,7 +90,8 @@ static bool goes_by_accuracy(const struct optim_options *options)
 
 bool optim_may_end(const struct optim_options *options)
 {
-    return goes_by_accuracy(options) || options->tol > 0 || options->gap > 0;
+    return goes_by_accuracy(options) || options->tol > 0 || options->gap > 0 ||
+           options->patience > 0;
 }
 
 enum optim_end optim_end(const struct optim *opt)
@@ -110,9 +111,9 @@ enum optim_end optim_end(const struct optim *opt)
 const char *optim_end_name(enum optim_end end)
 {
     static const char *const names[] = {
-        [OPTIM_GOING] = "going",       [OPTIM_CONVERGED] = "converged",
-        [OPTIM_STALLED] = "stalled",   [OPTIM_STEPS] = "steps",
-        [OPTIM_DIVERGED] = "diverged",
+        [OPTIM_GOING] = "going",     [OPTIM_CONVERGED] = "converged",
+        [OPTIM_STALLED] = "stalled", [OPTIM_STEPS] = "steps",
+        [OPTIM_EARLY] = "early",     [OPTIM_DIVERGED] = "diverged",
     };
 
     CHECK((unsigned)end < sizeof names / sizeof *names);
@@ -134,6 +135,7 @@ struct optim_outcome optim_outcome(const struct optim *opt)
         .gradient_norm = opt->gradient_norm,
         .excess = opt->excess,
         .objective_first = opt->objective_first,
+        .held_out = HUGE_VAL,
         /* Others do not move on only from a point that will do. */
         .at_model = soften_on(opt)
                         ? soften_ended(opt)

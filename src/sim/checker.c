@@ -326,6 +326,7 @@ void checker_trace(struct checker *checker, const struct trace *trace,
     case TRACE_STOLEN:
     case TRACE_RESENT:
     case TRACE_CHECKPOINT:
+    case TRACE_PASS:
     case TRACE_ALARM:
     case TRACE_DONE:
     case TRACE_FAILED:
@@ -492,11 +493,11 @@ static void check_weights(struct checker *checker, const double *weights)
 {
     const struct oracle *oracle = checker->oracle;
     const struct digest hash = oracle_hash(oracle, weights);
+    const struct digest model = oracle_hash(oracle, oracle->weights);
     const double norm = vec_norm(oracle->weights, oracle->dims);
     const double apart = distance(weights, oracle->weights, oracle->dims);
 
-    if (promises_bits(checker) &&
-        !digest_equal(&hash, &oracle->hash[oracle->steps]))
+    if (promises_bits(checker) && !digest_equal(&hash, &model))
         checker_violate(checker,
                         "CHECK-1: other weights than one machine's (%g apart)",
                         apart);

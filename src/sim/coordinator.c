@@ -16,12 +16,13 @@
 #include "base/check.h"
 #include "base/mem.h"
 
-#define DISK_JOB_US  1500u
-#define DISK_TELL_US 200u
-#define RECOVERY_OPS 8u
-#define AWAY_MIN_US  (20 * MS_US)
-#define AWAY_US      (200 * MS_US)
-#define OWNER_US     (100000 * SECOND_US) /* Faults keep them away for long. */
+#define DISK_JOB_US     1500u
+#define DISK_TELL_US    200u
+#define RECOVERY_OPS    8u
+#define MEASURED_CHUNKS 4 /* As long as so many. */
+#define AWAY_MIN_US     (20 * MS_US)
+#define AWAY_US         (200 * MS_US)
+#define OWNER_US        (100000 * SECOND_US) /* Faults keep them away for long. */
 
 /* --- the disk ------------------------------------------------------------ */
 
@@ -259,6 +260,23 @@ static void judge(struct world *world, const struct action *action)
                                          .life = coordinator->process.life});
 }
 
+/* Likewise, in the time of a few chunks. */
+static void measure(struct world *world)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+    const struct held_out *held_out = &world->options->held_out;
+
+    CHECK(held_out->loss(held_out->context,
+                         trainer_weights(&coordinator->machine.trainer),
+                         &coordinator->held_out_loss) == ERR_OK);
+    world_push(world, (struct happening){.at = world->now +
+                                               MEASURED_CHUNKS *
+                                                   world->options->chunk_us,
+                                         .kind = HAPPEN_MEASURED,
+                                         .node = NODE_COORDINATOR,
+                                         .life = coordinator->process.life});
+}
+
 /* The address of a peer is its number here, its key the life it is in. */
 static void introduce(struct world *world, struct msg_fetch *fetch)
 {
@@ -349,6 +367,9 @@ static void obey(struct world *world, const struct action *action)
     case ACTION_RECEIPT:
         world->coordinator.receipt = true;
         world->coordinator.receipt_step = action->step;
+        break;
+    case ACTION_MEASURE:
+        measure(world);
         break;
     case ACTION_CONNECT:
     case ACTION_OPEN:
@@ -609,7 +630,7 @@ void sim_coordinator_on(struct world *world, const struct happening *happening)
         happening->kind == HAPPEN_TIMER || happening->kind == HAPPEN_DISK ||
         happening->kind == HAPPEN_DISK_DONE ||
         happening->kind == HAPPEN_JUDGED || happening->kind == HAPPEN_HASHED ||
-        happening->kind == HAPPEN_STOP;
+        happening->kind == HAPPEN_MEASURED || happening->kind == HAPPEN_STOP;
 
     if (of_life && (!process->running || happening->life != process->life))
         return;
@@ -626,6 +647,9 @@ void sim_coordinator_on(struct world *world, const struct happening *happening)
     } else if (happening->kind == HAPPEN_JUDGED) {
         step(world, (struct event){.kind = EVENT_JUDGED,
                                    .err = world->coordinator.judge_err});
+    } else if (happening->kind == HAPPEN_MEASURED) {
+        step(world, (struct event){.kind = EVENT_MEASURED,
+                                   .loss = world->coordinator.held_out_loss});
     } else if (happening->kind == HAPPEN_HASHED) {
         on_hashed(world, happening->number);
     } else if (happening->kind == HAPPEN_DISK) {

@@ -5,6 +5,7 @@
  */
 #include "sim/oracle.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -363,20 +364,53 @@ static enum err round_alone(struct oracle *oracle, struct optim *optim,
     return ERR_OK;
 }
 
+static void keep_model(struct oracle *oracle, const struct optim *optim)
+{
+    memcpy(oracle->weights, optim_weights(optim),
+           oracle->dims * sizeof *oracle->weights);
+}
+
+/* Early stopping by its definition: the loss of held-out rows after each pass;
+ * the weights of the least one are the model. */
+static enum err end_pass(struct oracle *oracle, const struct optim *optim,
+                         bool *over)
+{
+    const struct optim_options *options = &optim->options;
+    const struct held_out *held_out = &oracle->held_out;
+    double loss;
+    enum err err;
+
+    if (!options->held_out || optim->round > 0 || optim->step == 0 ||
+        optim->step % sampler_steps(&options->sampler) != 0)
+        return ERR_OK;
+    err = held_out->loss(held_out->context, optim_weights(optim), &loss);
+    oracle->waited++;
+    if (err == ERR_OK && loss < oracle->best) {
+        oracle->best = loss;
+        oracle->waited = 0;
+        keep_model(oracle, optim);
+    }
+    *over = options->patience > 0 && oracle->waited >= options->patience;
+    return err;
+}
+
 static enum err loop(struct oracle *oracle, struct optim *optim,
                      struct tally *one, struct tally *total)
 {
     double *sum = mem_new((size_t)optim_sum_dims(optim) + 1, sizeof *sum);
     struct ask ask = optim_next(optim);
     enum err err = sum == NULL ? ERR_NOMEM : ERR_OK;
+    bool over = false;
 
     oracle->hash[0] = oracle_hash(oracle, optim_weights(optim));
-    while (ask.kind != ASK_DONE && err == ERR_OK) {
+    while (ask.kind != ASK_DONE && err == ERR_OK && !over) {
         err = round_alone(oracle, optim, &ask, one, total, sum);
+        if (err == ERR_OK)
+            err = end_pass(oracle, optim, &over);
         ask = optim_next(optim);
     }
-    memcpy(oracle->weights, optim_weights(optim),
-           oracle->dims * sizeof *oracle->weights);
+    if (optim->options.patience == 0 || oracle->best == HUGE_VAL)
+        keep_model(oracle, optim);
     mem_free(sum);
     return err;
 }
@@ -450,13 +484,16 @@ static enum err run_alone(struct oracle *oracle,
 enum err oracle_init(struct oracle *oracle, const struct problem *problem,
                      uint32_t dims, uint32_t chunks,
                      const struct optim_options *optim, const int *shift,
-                     const struct neural_model *net)
+                     const struct neural_model *net,
+                     const struct held_out *held_out)
 {
     enum err err = ERR_OK;
 
     *oracle = (struct oracle){.problem = problem,
                               .dims = dims,
                               .chunks = chunks,
+                              .held_out = *held_out,
+                              .best = HUGE_VAL,
                               .averages = optim->kind == OPTIM_AVERAGE,
                               .local = optim->local};
     if (shift != NULL)

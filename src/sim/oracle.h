@@ -36,7 +36,10 @@ struct oracle {
     struct networked net;     /* Of a network, else without a model. */
     uint32_t steps;           /* Made; fewer than asked for if tol ended it. */
     struct digest *hash;      /* Of the weights after t updates, t <= steps. */
-    double *weights;          /* Final. */
+    double *weights;          /* Final: the model. */
+    struct held_out held_out; /* Of early stopping, decided here once more. */
+    double best;              /* Least loss of held-out rows, ... */
+    uint32_t waited;          /* ... and passes since. */
     uint64_t *keys; /* Of the first round of step t, as in round_key. */
     int16_t *scale; /* Of the evaluation at hand; sum_dims + 1. */
     /* Gradients that were evaluated, so that workers need not do it again. */
@@ -63,7 +66,8 @@ struct oracle {
 MUST_CHECK enum err
 oracle_init(struct oracle *oracle, const struct problem *problem, uint32_t dims,
             uint32_t chunks, const struct optim_options *optim,
-            const int *shift, const struct neural_model *net);
+            const int *shift, const struct neural_model *net,
+            const struct held_out *held_out);
 void oracle_close(struct oracle *oracle);
 
 /* If the gradient at these weights is remembered, carry the computation out

@@ -160,9 +160,10 @@ static enum err open_world(struct world *world, struct why *why)
         err = code_class(options, chunks, &class, why);
     if (err != ERR_OK)
         return err;
-    err = oracle_init(
-        &world->oracle, options->problem, dims, chunks, &options->optim,
-        options->follow ? &options->follow_shift : NULL, options->net);
+    err = oracle_init(&world->oracle, options->problem, dims, chunks,
+                      &options->optim,
+                      options->follow ? &options->follow_shift : NULL,
+                      options->net, &options->held_out);
     if (err != ERR_OK)
         return why_set(why, err, "one machine alone: %s", err_text(err));
     err = make_workers(world);
@@ -264,7 +265,7 @@ static bool is_for_process(uint32_t kind)
            kind == HAPPEN_SERVING || kind == HAPPEN_DISK ||
            kind == HAPPEN_DISK_DONE || kind == HAPPEN_LEAVE ||
            kind == HAPPEN_STOP || kind == HAPPEN_JUDGED ||
-           kind == HAPPEN_HASHED;
+           kind == HAPPEN_HASHED || kind == HAPPEN_MEASURED;
 }
 
 static void deliver(struct world *world, struct happening *happening)
@@ -355,7 +356,7 @@ static void sum_up(struct world *world)
                            ((double)checker->commits * chunks);
     }
     result->hash_expected = checker->class == EXACT_BITWISE;
-    result->expected = world->oracle.hash[world->oracle.steps];
+    result->expected = oracle_hash(&world->oracle, world->oracle.weights);
     result->violated = checker->violated;
     for (size_t i = 0; i < sizeof result->violation; i++)
         result->violation[i] = checker->text[i];
@@ -401,7 +402,7 @@ static void look_at_end(struct world *world)
     struct sim_coordinator *coordinator = &world->coordinator;
 
     if (coordinator->done && !world->checker.violated) {
-        const double *weights = trainer_weights(&coordinator->machine.trainer);
+        const double *weights = trainer_model(&coordinator->machine.trainer);
 
         world->result->finished = true;
         keep_weights(world, weights);

@@ -96,6 +96,7 @@ struct sim_options {
     const struct neural_model *net; /* Of the problem's rows; NULL: linear. */
     uint32_t rows, chunk_rows;
     struct optim_options optim; /* rows and steps included. */
+    struct held_out held_out;   /* Where optim.held_out. */
     struct code_spec code;
     bool adapt;           /* Change it where it pays, ... */
     enum exactness worst; /* ... within this class. */

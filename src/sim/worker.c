@@ -344,6 +344,7 @@ static void obey(struct world *world, uint32_t index,
     case ACTION_CHECKPOINT:
     case ACTION_JUDGE:
     case ACTION_RECEIPT:
+    case ACTION_MEASURE:
         CHECK(!"an action of the coordinator");
     }
 }

@@ -59,7 +59,8 @@ enum happening_kind {
     HAPPEN_CURE,      /* Faults end; everything is mended. */
     HAPPEN_DEADLINE,  /* CHECK-5: there should have been a step by now. */
     HAPPEN_JUDGED,    /* The coordinator has computed a piece itself. */
-    HAPPEN_HASHED,    /* ... or hashed its weights. */
+    HAPPEN_HASHED,    /* ... or hashed its weights, ... */
+    HAPPEN_MEASURED,  /* ... or measured held-out rows. */
 };
 
 /* Directions of a connection: down and up, where relays are in between. */
@@ -220,6 +221,7 @@ struct sim_coordinator {
     uint32_t receipt_step; /* ... of this step, ... */
     struct digest hashed[LEDGER_LATE]; /* ... when this is known. */
     enum err judge_err;                /* Likewise of the piece it computed. */
+    double held_out_loss;              /* ... of the rows it measured. */
     bool power;      /* A disk crash is a power cut, not a kill. */
     time_us away_us; /* ... after which it starts again so much later. */
     struct listener listener;

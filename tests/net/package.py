@@ -845,6 +845,11 @@ print(refused(lambda: made(flat, shape=(8, 7)), "56 numbers, and a row of X has 
       refused(lambda: NetClassifier("dense3", batch=0).fit(flat, number), "batch 0"),
       refused(lambda: NetClassifier(recipe={"lr": 1}).fit(flat, number), "said by lr"),
       refused(lambda: NetClassifier().predict(flat), "not fitted"))
+early = [made(early_stopping=True, n_iter_no_change=1, recipe={"schedule": "constant"}, **more)
+         for more in ({}, {"workers": 2})]
+print(early[0].hash_ == early[1].hash_ != one.hash_, early[0].n_iter_ < 100,
+      refused(lambda: made(early_stopping=1), "early_stopping 1"),
+      refused(lambda: made(early_stopping=True, validation_fraction=1), "validation_fraction 1"))
 x = rng.normal(size=(400, 3))
 y = np.abs(x[:, 0]) + x[:, 1]
 fitted = NetRegressor("dense16 relu dense1", passes=60, batch=32, lr=0.01).fit(x, y)

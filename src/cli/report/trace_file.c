@@ -394,6 +394,7 @@ void trace_file_event(struct trace_file *file, const struct trace *trace)
     case TRACE_HOME:
     case TRACE_PEER:
     case TRACE_STOP:
+    case TRACE_PASS:
         instant(file, pid, trace);
         break;
     case TRACE_SUM:

@@ -361,6 +361,35 @@ static void noise_json(const struct train_result *result, json_t *object)
                   json_number(noise_critical(start, model))));
 }
 
+static uint32_t pass_of(const struct setup *setup, uint32_t step)
+{
+    const uint32_t each = sampler_steps(&setup->optim.sampler);
+
+    return step / each + (step % each != 0);
+}
+
+static void early_text(const struct setup *setup,
+                       const struct train_result *result)
+{
+    (void)printf("stopped early, after pass %u: %u without a lower loss on "
+                 "held-out rows\n",
+                 pass_of(setup, result->steps), setup->optim.patience);
+}
+
+/* By rows that were held out. */
+static void best_text(const struct setup *setup,
+                      const struct train_result *result)
+{
+    const struct optim_outcome *outcome = &result->outcome;
+    const bool best = outcome->best_step > 0;
+
+    if (isfinite(outcome->held_out))
+        (void)printf("held out   loss %.6g after pass %u%s\n",
+                     outcome->held_out,
+                     pass_of(setup, best ? outcome->best_step : result->steps),
+                     best ? ", the best: its weights are the model" : "");
+}
+
 void ending_text(const struct setup *setup, const struct train_result *result)
 {
     const struct optim_outcome *outcome = &result->outcome;
@@ -386,8 +415,11 @@ void ending_text(const struct setup *setup, const struct train_result *result)
                      outcome->excess * setup->shown_factor);
     else if (outcome->end == OPTIM_CONVERGED)
         (void)printf("converged: |gradient| %.2g\n", outcome->gradient_norm);
+    else if (outcome->end == OPTIM_EARLY)
+        early_text(setup, result);
     else
         not_converged(setup, result);
+    best_text(setup, result);
     noise_text(result);
     if (!fit_diverged(result) && has_no_least(setup, outcome))
         (void)fputs("           every row is on its side, so without a penalty "
@@ -414,5 +446,14 @@ void ending_json(const struct setup *setup, const struct train_result *result,
                               json_number(outcome->gradient_norm));
     (void)json_object_set_new(
         object, "excess", json_number(outcome->excess * setup->shown_factor));
+    if (isfinite(outcome->held_out)) {
+        (void)json_object_set_new(object, "held_out_loss",
+                                  json_number(outcome->held_out));
+        (void)json_object_set_new(
+            object, "best_step",
+            json_integer((json_int_t)(outcome->best_step > 0
+                                          ? outcome->best_step
+                                          : result->steps)));
+    }
     noise_json(result, object);
 }

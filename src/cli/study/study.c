@@ -208,6 +208,7 @@ static void set_problem(const struct study_options *options,
         sim->rows = setup->data.rows;
         sim->chunk_rows = setup->data.chunk_rows;
         sim->optim = setup_optim(setup, &candidate->spec);
+        sim->held_out = setup_held_out(setup);
         return;
     }
     sim->rows = chunks;

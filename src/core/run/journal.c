@@ -40,6 +40,8 @@ static void body_encode(const struct record *record, uint8_t body[BODY_BYTES])
         put_f64(&out, record->gain);
         put_f64(&out, record->gain_low);
         put_f64(&out, record->gain_high);
+    } else if (record->kind == RECORD_PASS) {
+        put_u32(&out, record->best_step);
     } else {
         put_bytes(&out, record->silent, sizeof record->silent);
         put_u64(&out, record->age_sum);
@@ -77,13 +79,15 @@ static bool body_decode(const uint8_t body[BODY_BYTES], struct record *record)
         record->gain = get_f64(&in);
         record->gain_low = get_f64(&in);
         record->gain_high = get_f64(&in);
+    } else if (kind == RECORD_PASS) {
+        record->best_step = get_u32(&in);
     } else {
         get_bytes(&in, record->silent, sizeof record->silent);
         record->age_sum = get_u64(&in);
         record->age_max = get_u32(&in);
     }
     return in.ok && magic == RECORD_MAGIC && kind >= RECORD_JOB &&
-           kind <= RECORD_GAP;
+           kind <= RECORD_PASS;
 }
 
 static struct digest chain_next(const struct digest *chain,
@@ -124,6 +128,10 @@ static bool record_follows(const struct journal_summary *so_far,
         return record->step <= so_far->step;
     case RECORD_GAP:
         return record->view >= so_far->view && record->step > so_far->step;
+    case RECORD_PASS:
+        return record->step == so_far->step &&
+               record->step > so_far->pass_step &&
+               record->best_step <= record->step;
     }
     return false;
 }
@@ -148,6 +156,10 @@ static void summary_add(struct journal_summary *summary,
     if (record->kind == RECORD_STEP || record->kind == RECORD_ROLLBACK ||
         record->kind == RECORD_GAP)
         summary->step = record->step;
+    if (record->kind == RECORD_PASS)
+        summary->pass_step = record->step;
+    if (summary->pass_step > summary->step) /* Rolled back. */
+        summary->pass_step = summary->step;
     summary->records++;
 }
 

@@ -11,6 +11,7 @@
  *   JOUR-2  views only grow; a STEP's view is that of the last VIEW.
  *   JOUR-3  steps go up by one, except after ROLLBACK (to an earlier step) and
  *           GAP (to a later one).
+ *   JOUR-4  a PASS is of the step that the journal has come to, one of each.
  */
 #ifndef CORE_JOURNAL_H
 #define CORE_JOURNAL_H
@@ -32,8 +33,9 @@ enum record_kind {
     RECORD_VIEW,
     RECORD_STEP,
     RECORD_ROLLBACK,
-    RECORD_GAP, /* There are no receipts of the steps up to this one: a run in
-                   one process writes none, or they were lost. */
+    RECORD_GAP,  /* There are no receipts of the steps up to this one: a run in
+                    one process writes none, or they were lost. */
+    RECORD_PASS, /* A pass is over: the loss of held-out rows. */
 };
 
 #define RECORD_CLASS_LOST 255u /* `exactness` of a GAP, if nobody knows. */
@@ -50,9 +52,10 @@ struct record {
     uint32_t chunks;    /* Covered. */
     uint32_t exactness; /* enum exactness. */
     uint64_t scale;
-    double residual; /* Numeric codes: max |a^T B - 1|. */
-    double rescale;  /* Factor on the sum; 1 unless approximate. */
-    double objective;
+    double residual;       /* Numeric codes: max |a^T B - 1|. */
+    double rescale;        /* Factor on the sum; 1 unless approximate. */
+    double objective;      /* PASS: of held-out rows. */
+    uint32_t best_step;    /* PASS: after which it was least. */
     struct digest weights; /* After the step; JOB: of the configuration. */
     char code[RECORD_CODE_SIZE];
     uint32_t stragglers, k, planned;  /* VIEW: of the code wanted, for so many
@@ -85,8 +88,9 @@ struct journal_summary {
     uint32_t members;                /* ... and how many were in it, ... */
     uint32_t stragglers, k, planned; /* ... with which code. */
     char code[RECORD_CODE_SIZE];
-    uint32_t step; /* Of the last STEP, ROLLBACK or GAP. */
-    bool torn;     /* Bytes after the valid prefix were dropped. */
+    uint32_t step;      /* Of the last STEP, ROLLBACK or GAP, ... */
+    uint32_t pass_step; /* ... and of the last PASS up to there. */
+    bool torn;          /* Bytes after the valid prefix were dropped. */
 };
 
 /* Walk the valid prefix.  ERR_FORMAT if a JOUR rule is broken by a record

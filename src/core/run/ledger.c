@@ -60,8 +60,11 @@ enum err ledger_resume(struct ledger *ledger, const struct recovery *recovery,
     ledger->resumed = true;
     if (recovery->has_checkpoint)
         ledger->checkpoint_step = ledger->saved_step = step;
+    ledger->pass_step = recovery->journal.pass_step;
     if (promises_bits)
         return prepare_replay(ledger, recovery, step);
+    if (ledger->pass_step > step)
+        ledger->pass_step = step;
     ledger->rollback = recovery->journal.step > step;
     return ERR_OK;
 }

@@ -72,6 +72,7 @@ struct ledger {
 
     bool resumed;          /* Began from what was on disk, ... */
     bool rollback;         /* ... with steps that cannot be redone. */
+    uint32_t pass_step;    /* Of the last PASS that is there already. */
     struct digest *replay; /* Journaled hashes of steps to redo. */
     uint32_t replay_first, replay_count;
 };

@@ -9,6 +9,17 @@
 #include "base/check.h"
 #include "base/mem.h"
 
+static enum err init_early(struct trainer *t)
+{
+    const struct optim_options *optim = &t->options.optim;
+    const struct early_options options = {
+        .every = optim->held_out ? sampler_steps(&optim->sampler) : 0,
+        .patience = optim->patience,
+        .dims = t->options.dims};
+
+    return early_init(&t->early, &options);
+}
+
 enum err trainer_init(struct trainer *trainer,
                       const struct trainer_options *options)
 {
@@ -33,6 +44,9 @@ enum err trainer_init(struct trainer *trainer,
         if (t->late == NULL)
             return ERR_NOMEM;
     }
+    err = init_early(t);
+    if (err != ERR_OK)
+        return err;
     scale_begin(options->scale);
     return options->kept ? ledger_init(&t->ledger, &options->ledger,
                                        trainer_state_bytes(t))
@@ -42,6 +56,7 @@ enum err trainer_init(struct trainer *trainer,
 void trainer_close(struct trainer *trainer)
 {
     optim_close(&trainer->optim);
+    early_close(&trainer->early);
     ledger_close(&trainer->ledger);
     mem_free(trainer->exponent);
     mem_free(trainer->late);
@@ -53,13 +68,14 @@ void trainer_close(struct trainer *trainer)
 size_t trainer_state_bytes(const struct trainer *trainer)
 {
     return optim_state_bytes(&trainer->optim) +
-           scale_bytes(trainer->options.scale);
+           scale_bytes(trainer->options.scale) + early_bytes(&trainer->early);
 }
 
 void trainer_save(const struct trainer *trainer, struct writer *out)
 {
     optim_save(&trainer->optim, out);
     scale_save(trainer->options.scale, out);
+    early_save(&trainer->early, out);
 }
 
 enum err trainer_load(struct trainer *trainer, const uint8_t *state,
@@ -70,6 +86,8 @@ enum err trainer_load(struct trainer *trainer, const uint8_t *state,
 
     if (err == ERR_OK)
         err = scale_load(trainer->options.scale, &in);
+    if (err == ERR_OK)
+        err = early_load(&trainer->early, &in);
     return err == ERR_OK
                ? ERR_OK
                : why_set(why, err, "checkpoint: it is not of this optimiser");
@@ -117,7 +135,20 @@ enum err trainer_resume(struct trainer *trainer,
 
 bool trainer_done(const struct trainer *trainer)
 {
-    return optim_next(&trainer->optim).kind == ASK_DONE;
+    return early_over(&trainer->early) ||
+           optim_next(&trainer->optim).kind == ASK_DONE;
+}
+
+bool trainer_due(const struct trainer *trainer)
+{
+    return trainer_at_boundary(trainer) && !trainer->optim.diverged &&
+           early_due(&trainer->early, trainer->optim.step);
+}
+
+void trainer_measured(struct trainer *trainer, double loss)
+{
+    early_take(&trainer->early, trainer->optim.step, loss,
+               trainer_weights(trainer));
 }
 
 bool trainer_at_boundary(const struct trainer *trainer)
@@ -134,6 +165,7 @@ enum trainer_next trainer_ask(struct trainer *trainer)
 {
     struct trainer *t = trainer;
 
+    CHECK(!trainer_due(t));
     while (!trainer_done(t)) {
         t->what = optim_next(&t->optim).what;
         if (scale_exponents(t->options.scale, &t->what, t->exponent) == ERR_OK)
@@ -190,6 +222,7 @@ enum trainer_next trainer_feed(struct trainer *trainer,
     bool updated;
 
     CHECK(!trainer_busy(t)); /* INV-5 */
+    CHECK(!trainer_due(t));
     if (next != TRAINER_STANDS)
         return next;
     trainer_note(t, total);
@@ -218,6 +251,27 @@ struct total trainer_step_total(struct trainer *trainer)
 const double *trainer_weights(const struct trainer *trainer)
 {
     return optim_weights(&trainer->optim);
+}
+
+const double *trainer_model(const struct trainer *trainer)
+{
+    return early_model(&trainer->early, trainer_weights(trainer));
+}
+
+struct optim_outcome trainer_outcome(const struct trainer *trainer)
+{
+    const struct early *early = &trainer->early;
+    struct optim_outcome outcome = optim_outcome(&trainer->optim);
+
+    outcome.held_out = early->loss;
+    if (trainer_model(trainer) == trainer_weights(trainer))
+        return outcome;
+    outcome.best_step = early->best_step;
+    outcome.held_out = early->best;
+    outcome.at_model = false;
+    if (early_over(early) && outcome.end != OPTIM_DIVERGED)
+        outcome.end = OPTIM_EARLY;
+    return outcome;
 }
 
 static struct digest hash_of(const struct trainer *t, const double *weights)
@@ -293,6 +347,22 @@ void trainer_journal(struct trainer *trainer, const struct record *record,
 {
     trainer_write_receipts(trainer, actions);
     ledger_append(&trainer->ledger, record, sync, actions);
+}
+
+bool trainer_commit_pass(struct trainer *trainer, uint64_t job, uint64_t view,
+                         bool sync, struct actions *actions)
+{
+    const struct early *early = &trainer->early;
+    const struct record record = {.kind = RECORD_PASS,
+                                  .job = job,
+                                  .view = view,
+                                  .step = early->step,
+                                  .best_step = early->best_step,
+                                  .objective = early->loss};
+
+    if (!trainer->ledger.broken && early->step > trainer->ledger.pass_step)
+        trainer_journal(trainer, &record, sync, actions);
+    return sync && ledger_waits(&trainer->ledger);
 }
 
 enum receipt_fate trainer_commit(struct trainer *trainer,

@@ -1,6 +1,6 @@
 /*
- * trainer.h - one training, without those who compute: optimiser, scale and
- * ledger.
+ * trainer.h - one training, without those who compute: optimiser, scale, early
+ * stopping and ledger.
  *
  * optim.h's reverse communication, one level up.  The trainer says what to
  * evaluate and on which scale; whoever drives it brings the sums, or the word
@@ -9,6 +9,9 @@
  *     trainer_ask --ASKS--> evaluate --> trainer_feed   --> AGAIN, MORE: ask
  *                              |                            STEPPED: commit
  *                              +-------> trainer_refuse     DONE, ...: over
+ *
+ * Where rows are held out, their loss is brought as well, at the end of a pass
+ * and before the next question: trainer_due, trainer_measured.
  *
  * There are two who drive it: core/star/coordinator.h, with a ledger, asks its
  * workers; node/fixed/lockstep.h, without one, evaluates by itself or as one
@@ -26,6 +29,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "code/code.h"
+#include "core/run/early.h"
 #include "core/run/ledger.h"
 #include "math/exact/scale.h"
 #include "optim/optim.h"
@@ -75,6 +79,7 @@ struct trainer {
     struct evaluation what; /* Asked; the optimiser's vectors. */
     int16_t *exponent;
     uint32_t sum_dims;    /* Of the longest sums. */
+    struct early early;   /* What held-out rows say at the ends of passes. */
     struct total so_far;  /* Of the step at hand: its rounds. */
     struct digest hashed; /* Of the weights after step ... */
     uint32_t hashed_step; /* ... this; 0: none yet. */
@@ -110,6 +115,12 @@ void trainer_note(struct trainer *trainer, const struct total *total);
 /* What the step came to; taken once, when it is over. */
 struct total trainer_step_total(struct trainer *trainer);
 
+/* A pass is over: the loss of the held-out rows at the weights so far is
+ * wanted, before anything is asked or fed. */
+bool trainer_due(const struct trainer *trainer);
+/* That loss; what was decided by it is in `early`. */
+void trainer_measured(struct trainer *trainer, double loss);
+
 bool trainer_done(const struct trainer *trainer);
 /* Between two steps? */
 bool trainer_at_boundary(const struct trainer *trainer);
@@ -120,6 +131,10 @@ bool trainer_busy(const struct trainer *trainer);
  * receipts and replay go.  People see the same hash of a linear model; of a
  * network they see that of its weights as floats (objective_hash). */
 const double *trainer_weights(const struct trainer *trainer);
+/* What the training hands over: these weights, or those of the best pass. */
+const double *trainer_model(const struct trainer *trainer);
+/* How far it has come, and why it ended. */
+struct optim_outcome trainer_outcome(const struct trainer *trainer);
 struct digest trainer_hash(const struct trainer *trainer);
 /* The same after `step`, whose hash was asked for (ACTION_RECEIPT). */
 struct digest trainer_hash_late(const struct trainer *trainer, uint32_t step);
@@ -152,6 +167,9 @@ void trainer_hashed(struct trainer *trainer, uint32_t step,
 /* The receipts that were put off, if there are any: now, hash and all, because
  * something else is about to be journaled, or the run ends. */
 void trainer_write_receipts(struct trainer *trainer, struct actions *actions);
+/* What was measured last; true: go on when JOURNALED comes. */
+bool trainer_commit_pass(struct trainer *trainer, uint64_t job, uint64_t view,
+                         bool sync, struct actions *actions);
 /* Any other record. */
 void trainer_journal(struct trainer *trainer, const struct record *record,
                      bool sync, struct actions *actions);

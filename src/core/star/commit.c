@@ -171,20 +171,24 @@ static void fail_contradicted(struct coordinator *c, struct actions *actions)
                      c->trainer.optim.step);
 }
 
+/* Must what is journaled now be durable before anyone hears of it? */
+static bool is_urgent(const struct coordinator *c)
+{
+    return c->trainer.ledger.options.sync || c->stopping ||
+           (!coordinator_promises_bits(c) && !BUG(BUG_UNSYNCED_STEP)) ||
+           trainer_checkpoint_due(&c->trainer, c->now) ||
+           trainer_done(&c->trainer);
+}
+
 /* The model has been updated: write the receipt, go on. */
 static void end_step(struct coordinator *c, struct actions *actions)
 {
     const struct total out = trainer_step_total(&c->trainer);
     struct record record = receipt(c, &out);
-    const bool sync =
-        c->trainer.ledger.options.sync || c->stopping ||
-        (!coordinator_promises_bits(c) && !BUG(BUG_UNSYNCED_STEP)) ||
-        trainer_checkpoint_due(&c->trainer, c->now) ||
-        trainer_done(&c->trainer);
 
     count_step(c, &out, actions);
-    switch (
-        trainer_commit(&c->trainer, &record, sync, may_put_off(c), actions)) {
+    switch (trainer_commit(&c->trainer, &record, is_urgent(c), may_put_off(c),
+                           actions)) {
     case RECEIPT_WRITTEN:
         commit_advance(c, actions);
         break;
@@ -198,6 +202,38 @@ static void end_step(struct coordinator *c, struct actions *actions)
     case RECEIPT_WAITS:
         break;
     }
+}
+
+/* A pass is over: nothing goes on before its loss is known. */
+static void ask_measure(struct coordinator *c, struct actions *actions)
+{
+    c->phase = COORDINATOR_COMMITTING;
+    if (!c->measuring)
+        (void)actions_add(actions, ACTION_MEASURE);
+    c->measuring = true;
+}
+
+void commit_measured(struct coordinator *c, double loss, enum err err,
+                     struct actions *actions)
+{
+    struct trace *trace;
+
+    CHECK(c->measuring);
+    c->measuring = false;
+    if (err != ERR_OK) {
+        coordinator_fail(c, actions, err,
+                         "step %u: the held-out rows cannot be measured: %s",
+                         c->trainer.optim.step, err_text(err));
+        return;
+    }
+    trainer_measured(&c->trainer, loss);
+    trace = coordinator_trace(c, actions, TRACE_PASS, LINK_NONE);
+    trace->key.step = c->trainer.optim.step;
+    trace->a = c->trainer.early.best_step;
+    trace->value = loss;
+    if (!trainer_commit_pass(&c->trainer, c->options.job.id, c->view,
+                             is_urgent(c), actions))
+        commit_advance(c, actions);
 }
 
 /* For the choice of code. */
@@ -465,6 +501,10 @@ void commit_advance(struct coordinator *c, struct actions *actions)
     const bool boundary =
         trainer_at_boundary(&c->trainer) && !c->halves.halfway;
 
+    if (trainer_due(&c->trainer)) {
+        ask_measure(c, actions);
+        return;
+    }
     if (c->gave_up != ERR_OK || (c->stopping && (boundary || c->alive == 0)) ||
         trainer_done(&c->trainer)) {
         end_job(c, actions);

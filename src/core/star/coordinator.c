@@ -577,6 +577,9 @@ static void dispatch(struct coordinator *c, const struct event *event,
     case EVENT_RECEIPT:
         commit_hashed(c, event->step, event->digest, actions);
         break;
+    case EVENT_MEASURED:
+        commit_measured(c, event->loss, event->err, actions);
+        break;
     case EVENT_LINK_UP: /* HELLO says more. */
         break;
     case EVENT_COMPUTED:

@@ -392,6 +392,7 @@ struct coordinator {
     struct trace_answer *merged; /* ... and what its TRACE_SUM tells. */
     struct item_room items;
     struct refusals refusals;
+    bool measuring;   /* MEASURED is to come. */
     bool round_waits; /* ... for the hash of the weights, and could end. */
     time_us round_began_at;
     char reason[REASON_SIZE];

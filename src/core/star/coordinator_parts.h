@@ -380,6 +380,9 @@ void commit_next(struct coordinator *c, enum trainer_next next,
 bool commit_refused(struct coordinator *c, struct actions *actions);
 /* Told to stop, and nobody is left who could finish the step: stop now. */
 void commit_abandon(struct coordinator *c, struct actions *actions);
+/* MEASURED: the pass is journaled, and the run goes on or is over. */
+void commit_measured(struct coordinator *c, double loss, enum err err,
+                     struct actions *actions);
 /* To the next step, or to the end. */
 void commit_advance(struct coordinator *c, struct actions *actions);
 

@@ -264,6 +264,7 @@ void worker_step(struct worker *worker, const struct event *event,
     case EVENT_CHECKPOINTED:
     case EVENT_STOP:
     case EVENT_JUDGED:
+    case EVENT_MEASURED:
     case EVENT_RECEIPT:
         CHECK(!"an event of the coordinator");
     }

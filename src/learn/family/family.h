@@ -38,6 +38,8 @@ struct family {
     /* As setup_measure, of rows that are here.  ERR_NOMEM, ERR_RANGE. */
     enum err (*measure)(const struct setup *setup, const struct dataset *data,
                         const double *w, struct metrics *metrics);
+    /* Of those metrics, what a training minimises, but for the penalty. */
+    double (*loss)(const struct setup *setup, const struct metrics *metrics);
     /* The outputs and weights of a model's file.  ERR_NOMEM. */
     enum err (*fill)(const struct setup *setup, const double *w,
                      struct model_file *model);

@@ -99,6 +99,12 @@ static enum err measure(const struct setup *setup, const struct dataset *data,
     return err;
 }
 
+static double loss(const struct setup *setup, const struct metrics *metrics)
+{
+    (void)setup;
+    return metrics->loss;
+}
+
 static enum err fill(const struct setup *setup, const double *w,
                      struct model_file *model)
 {
@@ -154,6 +160,7 @@ const struct family linear_family = {
     .profile = profile,
     .digest = digest,
     .measure = measure,
+    .loss = loss,
     .fill = fill,
     .hash = hash,
     .settle = settle,

@@ -279,6 +279,12 @@ static enum err measure(const struct setup *setup, const struct dataset *data,
     return err;
 }
 
+static double loss(const struct setup *setup, const struct metrics *metrics)
+{
+    return model_ops(setup->model)->classes ? metrics->logloss
+                                            : metrics->mse / 2;
+}
+
 static enum err fill(const struct setup *setup, const double *w,
                      struct model_file *model)
 {
@@ -308,13 +314,11 @@ static enum err objective_at(const struct setup *setup, struct pool *pool,
     const double l2 = setup->optim.l2;
     struct metrics metrics = metrics_none();
     const enum err err = measure_with(setup, &setup->data, pool, w, &metrics);
-    const double loss =
-        model_ops(setup->model)->classes ? metrics.logloss : metrics.mse / 2;
     double norm = 0;
 
     for (size_t j = 0; l2 > 0 && j < setup->net.neural.parameters; j++)
         norm += w[j] * w[j];
-    *objective = err == ERR_OK ? loss + l2 * norm : HUGE_VAL;
+    *objective = err == ERR_OK ? loss(setup, &metrics) + l2 * norm : HUGE_VAL;
     return err == ERR_RANGE ? ERR_OK : err;
 }
 
@@ -355,6 +359,7 @@ const struct family net_family = {
     .profile = profile,
     .digest = digest,
     .measure = measure,
+    .loss = loss,
     .fill = fill,
     .hash = hash,
     .settle = settle,

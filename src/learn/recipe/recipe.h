@@ -63,6 +63,7 @@ enum recipe_option {
     OPT_BATCH_PER_WORKER,
     OPT_SHUFFLE,
     OPT_PASSES,
+    OPT_PATIENCE,
     OPT_STEPS,
     OPT_TOL,
     OPT_GAP,

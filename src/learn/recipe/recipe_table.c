@@ -375,6 +375,15 @@ static const struct option table[RECIPE_OPTIONS] = {
                     .shown = "10, with --batch",
                     .help = "how often each row is seen, instead of --steps",
                     .traits = TRAIT(PASSES)},
+    [OPT_PATIENCE] = {.name = "patience",
+                      .kind = VALUE_COUNT,
+                      .value = "N",
+                      LIMITS(1, COUNT_MAX),
+                      .shown = "never",
+                      .help = "early stopping: end after N passes without a "
+                              "lower loss on --valid (0.1 unless given); the "
+                              "model is that of the best pass",
+                      .traits = TRAIT(PATIENCE)},
     [OPT_STEPS] = {.name = "steps",
                    .kind = VALUE_COUNT,
                    .value = "N",

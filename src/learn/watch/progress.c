@@ -131,6 +131,7 @@ void progress_event(struct progress *progress, const struct trace *trace)
     case TRACE_PEER:
     case TRACE_SUM:
     case TRACE_STOP:
+    case TRACE_PASS:
         break;
     case TRACE_DONE:
     case TRACE_FAILED:

@@ -21,15 +21,15 @@ static enum err report(const struct objective *objective,
 
     if (weights == NULL)
         return ERR_NOMEM;
-    memcpy(weights, trainer_weights(trainer), dims * sizeof *weights);
+    memcpy(weights, trainer_model(trainer), dims * sizeof *weights);
     *result = (struct alone_result){
         .weights = weights,
         .dims = dims,
         .steps = trainer->optim.step,
         .evaluations = trainer->optim.evaluations,
-        .outcome = optim_outcome(&trainer->optim),
+        .outcome = trainer_outcome(trainer),
         .stopped = stopped,
-        .hash = objective_hash(objective, trainer_weights(trainer)),
+        .hash = objective_hash(objective, weights),
     };
     return ERR_OK;
 }

@@ -205,10 +205,26 @@ static enum err explain(const struct lockstep *l, enum trainer_next next,
                    step);
 }
 
+/* Held-out rows, if a pass is over: every rank by itself, to the same bits. */
+static enum err end_pass(struct lockstep *l)
+{
+    const struct held_out *held_out = &l->hooks->held_out;
+    double loss;
+    enum err err;
+
+    if (!trainer_due(l->trainer))
+        return ERR_OK;
+    err = held_out->loss(held_out->context, trainer_weights(l->trainer), &loss);
+    if (err == ERR_OK)
+        trainer_measured(l->trainer, loss);
+    return err;
+}
+
 /* One question, answered; TRAINER_ASKS: on to the next. */
 static enum err one_round(struct lockstep *l, enum trainer_next *next)
 {
     const enum err err = evaluate(l);
+    enum err measured = ERR_OK;
 
     if (err == ERR_OK)
         *next = feed(l);
@@ -219,13 +235,20 @@ static enum err one_round(struct lockstep *l, enum trainer_next *next)
     if (*next == TRAINER_AGAIN || *next == TRAINER_MORE ||
         *next == TRAINER_STEPPED || *next == TRAINER_DONE)
         *next = TRAINER_ASKS;
+    if (*next == TRAINER_ASKS)
+        measured = end_pass(l);
+    if (measured != ERR_OK)
+        return measured;
     return *next == TRAINER_ASKS ? look(l, err == ERR_CANCELLED) : ERR_OK;
 }
 
 static enum err loop(struct lockstep *l, struct why *why)
 {
+    const enum err resumed = end_pass(l); /* It was stopped between the two. */
     enum trainer_next next;
 
+    if (resumed != ERR_OK)
+        return resumed;
     while ((next = trainer_ask(l->trainer)) == TRAINER_ASKS) {
         const enum err err = one_round(l, &next);
 

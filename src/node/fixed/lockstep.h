@@ -23,6 +23,7 @@ struct lockstep_hooks {
      * run there.  May be NULL. */
     bool (*watch)(void *context, const struct trainer *trainer);
     void *context;
+    struct held_out held_out;  /* Where the trainer wants it. */
     const struct flag *cancel; /* Once raised: end, in the midst of a step too.
                                   May be NULL. */
 };

@@ -654,6 +654,7 @@ static void describe_processes(struct train *train)
         .chaos = options->chaos.count > 0 ? &options->chaos : NULL,
         .listen_fd = train->door->listener.fd,
         .spare_fd = train->spare_fd,
+        .held_out = options->held_out,
     };
     train->supervisor.worker = (struct worker_node_options){
         .addresses = &train->door->listener.local,
@@ -706,12 +707,12 @@ static enum err report_from_disk(struct train *train,
         return err;
     result->weights = mem_new(dims, sizeof *result->weights);
     if (result->weights != NULL)
-        memcpy(result->weights, trainer_weights(&core.trainer),
+        memcpy(result->weights, trainer_model(&core.trainer),
                dims * sizeof *result->weights);
     result->dims = dims;
     result->steps = core.trainer.optim.step;
     result->saved = core.trainer.optim.step;
-    result->outcome = optim_outcome(&core.trainer.optim);
+    result->outcome = trainer_outcome(&core.trainer);
     result->evaluations = core.trainer.optim.evaluations;
     coordinator_close(&core);
     return result->weights != NULL ? ERR_OK : ERR_NOMEM;

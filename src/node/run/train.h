@@ -55,6 +55,8 @@ struct train_options {
     enum isa isa;
     uint32_t threads; /* Of each worker. */
     struct optim_options optim;
+    struct held_out held_out; /* Where optim.held_out; called in the
+                                 coordinator's process. */
     struct code_spec code;
     bool adapt; /* --code auto: begin with `code`, change where it pays ... */
     enum exactness worst;   /* ... within this class. */

@@ -94,6 +94,9 @@ struct node {
     struct hashing hashing[LEDGER_LATE];
     uint32_t hashers;           /* Of these; 0: too few weights for a thread. */
     struct judge_thread *judge; /* NULL: nothing is compared. */
+    struct task *measure; /* Of held-out rows; its thread owns these two: */
+    double held_out_loss;
+    enum err measure_err;
     struct reject_log rejects;
 
     bool finished;
@@ -827,6 +830,27 @@ static void judged(void *context)
     feed(node, &event);
 }
 
+/* The core changes no weight before it is told. */
+static void measure(void *context)
+{
+    struct node *node = context;
+    const struct held_out *held_out = &node->options->held_out;
+
+    node->measure_err =
+        held_out->loss(held_out->context, trainer_weights(&node->core.trainer),
+                       &node->held_out_loss);
+}
+
+static void measured(void *context)
+{
+    struct node *node = context;
+    const struct event event = {.kind = EVENT_MEASURED,
+                                .loss = node->held_out_loss,
+                                .err = node->measure_err};
+
+    feed(node, &event);
+}
+
 static void hand_over(struct node *node, const struct run_result *result)
 {
     bool on_disk = false;
@@ -843,7 +867,7 @@ static void do_finish(struct node *node, const struct action *action)
         .err = action->err,
         .steps = node->core.trainer.optim.step,
         .saved = node->core.trainer.ledger.saved_step,
-        .outcome = optim_outcome(&node->core.trainer.optim),
+        .outcome = trainer_outcome(&node->core.trainer),
         .evaluations = node->core.trainer.optim.evaluations,
         .stats = node->core.stats,
         .dims = node->options->core.job.dims,
@@ -853,7 +877,7 @@ static void do_finish(struct node *node, const struct action *action)
     if (result.weights == NULL) {
         node->err = why_set(node->why, ERR_NOMEM, "out of memory at the end");
     } else {
-        memcpy(result.weights, trainer_weights(&node->core.trainer),
+        memcpy(result.weights, trainer_model(&node->core.trainer),
                result.dims * sizeof *result.weights);
         (void)snprintf(result.reason, sizeof result.reason, "%s",
                        action->reason);
@@ -898,6 +922,9 @@ static void carry_out(struct node *node, const struct action *action)
     case ACTION_RECEIPT:
         node->receipt = true;
         node->receipt_step = action->step;
+        return;
+    case ACTION_MEASURE:
+        task_start(node->measure);
         return;
     case ACTION_CONNECT:
     case ACTION_OPEN:
@@ -1147,6 +1174,8 @@ static enum err open_loop(struct node *node)
                                 options->chaos != NULL);
     if (err == ERR_OK)
         err = open_judge(node);
+    if (err == ERR_OK && options->held_out.loss != NULL)
+        err = task_new(node->loop, measure, measured, node, &node->measure);
     if (err == ERR_OK)
         err = listener_new(node->loop, node->posting.board, 0,
                            BOARD_COORDINATOR, take_notes, node, &node->bell);
@@ -1170,6 +1199,7 @@ static void node_close(struct node *node)
         task_free(node->hashing[i].task);
     listener_free(node->bell);
     judge_free(node->judge);
+    task_free(node->measure);
     link_hub_free(node->hub);
     trace_writer_close(&node->traces);
     alerts_free(node->alerts);

@@ -35,6 +35,7 @@ struct coordinator_node_options {
      * for its pass.  NULL: it only listens. */
     const struct chaos *chaos;
     int pass_fd;
+    struct held_out held_out; /* Called in a thread of its own. */
 };
 
 /* Run one life to its end: from what the folder holds, until the job is done,

@@ -788,6 +788,7 @@ static void carry_out(struct node *node, const struct action *action)
     case ACTION_CHECKPOINT:
     case ACTION_JUDGE:
     case ACTION_RECEIPT:
+    case ACTION_MEASURE:
         break;
     }
     CHECK(!"an action of the coordinator");

@@ -109,6 +109,43 @@ static void test_ages(void **state)
     assert_memory_equal(last.silent, record.silent, sizeof last.silent);
 }
 
+/* A pass is of the step before it, once; a rollback takes it back. */
+static void test_passes(void **state)
+{
+    struct written out = {0};
+    struct journal_summary summary;
+    struct record pass = make(RECORD_PASS, 1, 1);
+    struct record last;
+
+    (void)state;
+    pass.best_step = 1;
+    pass.objective = 0.25;
+    add(&out, 0, make(RECORD_JOB, 0, 0));
+    add(&out, 1, make(RECORD_VIEW, 1, 0));
+    add(&out, 2, make(RECORD_STEP, 1, 1));
+    add(&out, 3, pass);
+    assert_int_equal(journal_scan(out.bytes, (size_t)4 * RECORD_BYTES, see_ages,
+                                  &last, &summary),
+                     ERR_OK);
+    assert_int_equal(summary.step, 1);
+    assert_int_equal(summary.pass_step, 1);
+    assert_int_equal(last.best_step, 1);
+    assert_true(last.objective == 0.25);
+    add(&out, 4, pass);
+    assert_int_equal(
+        journal_scan(out.bytes, (size_t)5 * RECORD_BYTES, NULL, NULL, &summary),
+        ERR_FORMAT);
+    memcpy(out.chain.bytes, out.bytes + 4 * RECORD_BYTES - DIGEST_BYTES,
+           DIGEST_BYTES);
+    add(&out, 4, make(RECORD_ROLLBACK, 1, 0));
+    pass.step = 1;
+    add(&out, 5, pass);
+    assert_int_equal(
+        journal_scan(out.bytes, sizeof out.bytes, NULL, NULL, &summary),
+        ERR_FORMAT);
+    assert_int_equal(summary.pass_step, 0);
+}
+
 static void test_every_cut(void **state)
 {
     struct written out;
@@ -206,6 +243,7 @@ int main(void)
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_ages),
         cmocka_unit_test(test_every_cut),  cmocka_unit_test(test_every_flip),
         cmocka_unit_test(test_rules),      cmocka_unit_test(test_rollback),
+        cmocka_unit_test(test_passes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

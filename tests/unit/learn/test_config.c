@@ -82,6 +82,7 @@ static const struct choice choices[RECIPE_OPTIONS] = {
     [OPT_BATCH_PER_WORKER] = {DECIDES, "64", "optim=gd n=2"},
     [OPT_SHUFFLE] = {DECIDES, "local", "optim=gd batch=64"},
     [OPT_PASSES] = {FREE, "7", "optim=gd"},
+    [OPT_PATIENCE] = {DECIDES, "3", "optim=gd valid=0.25"},
     [OPT_STEPS] = {FREE, "7", ""},
     [OPT_TOL] = {FREE, "0.001", ""},
     [OPT_GAP] = {FREE, "0.001", "optimum=0.1"},

@@ -114,7 +114,8 @@ static void test_lies_are_found_out(void **state)
     (void)state;
     init(&test, 1, OPTIM_GD, 4);
     assert_int_equal(oracle_init(&oracle, &test.problem, 8, 20,
-                                 &test.options.optim, NULL, NULL),
+                                 &test.options.optim, NULL, NULL,
+                                 &test.options.held_out),
                      ERR_OK);
     assert_int_equal(averages_init(&averages, &oracle), ERR_OK);
     record.chunks = 20;
