@@ -21,6 +21,7 @@ if $compiler -std=c17 -D_POSIX_C_SOURCE=200809L -O2 -ffp-contract=off \
     -fno-math-errno -ffunction-sections -Wl,--gc-sections -static -I"$src" \
     -o once "$ROOT"/tests/lib/once.c $portable "$src"/os/run/pages.c \
     "$src"/data/rows/dataset.c "$src"/data/rows/storage.c \
+    "$src"/data/rows/image.c \
     "$src"/data/make/gen.c "$src"/data/make/digits.c -lm
 then echo "ok 1 - cross-compiles"
 else echo "not ok 1 - cross-compiles"
