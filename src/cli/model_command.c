@@ -249,14 +249,18 @@ static json_t *linear_json(const struct model_file *model)
 /* A network from a file, of which more is known than its net. */
 static void show_network(const struct model_file *model)
 {
+    const struct neural_units *const units = &model->net->units;
     const struct digest hash = model_file_hash(model);
     char text[DIGEST_TEXT];
 
     (void)printf("kind       network, %s\n",
                  model->classes > 0 ? "softmax" : "squared");
     show_labels(model);
-    if (model->net->divisor != 1)
-        (void)printf("values     divided by %.17g\n", model->net->divisor);
+    if (units->divisor != 1)
+        (void)printf("values     divided by %.17g\n", units->divisor);
+    if (model->classes == 0)
+        (void)printf("answers    %.17g and %.17g times the output\n",
+                     units->mean, units->spread);
     if (model->encoder.kind != ENCODER_NONE)
         show_encoder(&model->encoder);
     (void)printf("hash       %s\n", digest_text(&hash, text));
@@ -264,14 +268,16 @@ static void show_network(const struct model_file *model)
 
 static void add_network(const struct model_file *model, json_t *object)
 {
+    const struct neural_units *const units = &model->net->units;
     const struct digest hash = model_file_hash(model);
     char text[DIGEST_TEXT];
 
     (void)json_object_update_new(
         object,
-        json_pack("{s:s, s:s, s:o, s:f, s:o, s:s}", "kind", "network", "loss",
-                  model->classes > 0 ? "softmax" : "squared", "labels",
-                  labels_json(model), "divisor", model->net->divisor, "encoder",
+        json_pack("{s:s, s:s, s:o, s:f, s:f, s:f, s:o, s:s}", "kind", "network",
+                  "loss", model->classes > 0 ? "softmax" : "squared", "labels",
+                  labels_json(model), "divisor", units->divisor, "mean",
+                  units->mean, "spread", units->spread, "encoder",
                   encoder_json(&model->encoder), "hash",
                   digest_text(&hash, text)));
 }
@@ -521,6 +527,7 @@ static enum err convert(const struct model_file *model, const char *from,
 static enum err make_net(const char *text, const char *shape,
                          struct model_file *model, struct why *why)
 {
+    const struct neural_units units = neural_units(1);
     struct neural_shape in;
     struct image image;
     enum err err = image_parse(shape, &image, why);
@@ -531,7 +538,8 @@ static enum err make_net(const char *text, const char *shape,
     if (err != ERR_OK)
         return err;
     in = (struct neural_shape){image.height, image.width, image.channels};
-    return neural_model_init(model->net, text, &in, NEURAL_SQUARED, 1, why);
+    return neural_model_init(model->net, text, &in, NEURAL_SQUARED, &units,
+                             why);
 }
 
 static enum err open_model(const struct options *options, const char *path,

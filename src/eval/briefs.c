@@ -227,7 +227,9 @@ struct brief brief_net(uint8_t room[BRIEF_MAX],
     put_u32(&out, in->width);
     put_u32(&out, in->channels);
     put_u8(&out, (uint8_t)model->neural.loss);
-    put_f64(&out, model->divisor);
+    put_f64(&out, model->units.divisor);
+    put_f64(&out, model->units.mean);
+    put_f64(&out, model->units.spread);
     put_sampler(&out, &own);
     put_u64(&out, seed);
     return end(&out);
@@ -238,7 +240,7 @@ static enum err get_model(struct reader *in, struct neural_model *model)
     char text[BRIEF_NET_MAX + 1];
     struct neural_shape shape;
     uint8_t loss;
-    double divisor;
+    struct neural_units units;
     enum err err;
 
     get_text(in, text, sizeof text);
@@ -246,11 +248,13 @@ static enum err get_model(struct reader *in, struct neural_model *model)
     shape.width = get_u32(in);
     shape.channels = get_u32(in);
     loss = get_u8(in);
-    divisor = get_f64(in);
-    if (!in->ok || loss > NEURAL_SQUARED || !isfinite(divisor) || divisor <= 0)
+    units.divisor = get_f64(in);
+    units.mean = get_f64(in);
+    units.spread = get_f64(in);
+    if (!in->ok || loss > NEURAL_SQUARED || !neural_units_good(&units))
         return ERR_FORMAT;
-    err = neural_model_init(model, text, &shape, (enum neural_loss)loss,
-                            divisor, NULL);
+    err = neural_model_init(model, text, &shape, (enum neural_loss)loss, &units,
+                            NULL);
     return err == ERR_OK || err == ERR_NOMEM ? err : ERR_FORMAT;
 }
 

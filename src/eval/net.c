@@ -168,12 +168,13 @@ static enum err load(struct net *net, const struct computation *asked)
 static bool read_labels(struct net *net, uint32_t count)
 {
     const size_t classes = neural_floats(&neural_of(net)->out);
+    const struct neural_units *const units = &net->model.units;
 
     for (uint32_t i = 0; i < count; i++) {
         const double y = net->data->y[net->row[i]];
 
         net->id[i] = net->row[i];
-        net->target[i] = (float)y;
+        net->target[i] = (float)((y - units->mean) / units->spread);
         if (neural_of(net)->loss != NEURAL_SOFTMAX)
             continue;
         if (!(y >= 0 && y < (double)classes))

@@ -296,17 +296,18 @@ enum err setup_load(struct setup *setup, struct recipe *recipe, struct why *why)
         err = setup_model(setup, recipe, &setup->model, why);
     if (err == ERR_OK)
         err = start_check(setup, recipe, why);
-    if (err == ERR_OK && setup_family(setup)->build != NULL)
-        err = setup_family(setup)->build(setup, recipe, why);
     if (err == ERR_OK && setup->hollow)
         owners_model(setup);
     if (err == ERR_OK)
         err = choose_metric(setup, recipe, why);
-    /* Holding rows out may change what the test set is encoded by. */
+    /* Holding rows out may change what the test set is encoded by, and what is
+     * learnt from the rows that are left. */
     if (err == ERR_OK)
         err = load_valid(setup, recipe, why);
     if (err == ERR_OK)
         err = load_test(setup, recipe, why);
+    if (err == ERR_OK && setup_family(setup)->build != NULL)
+        err = setup_family(setup)->build(setup, recipe, why);
     if (err == ERR_OK && recipe_text(recipe, OPT_CLASS_WEIGHT) != NULL)
         err = rows_weigh(&setup->data, &setup->encoder.classes,
                          model_ops(setup->model)->regression,

@@ -20,7 +20,7 @@ plane = {"net": "dense3", "shape": "1x1x2", "loss": "softmax", "divisor": "2",
          "labels": "5 7 9"}
 write("plane.safetensors", plane,
       {"0.weight": ([3, 2], [1, 0, 0, 1, -1, -1]), "0.bias": ([3], [0, 0, .5])})
-write("value.safetensors", dict(plane, net="dense1", loss="squared"),
+write("value.safetensors", dict(plane, net="dense1", loss="squared", mean="0", spread="1"),
       {"0.weight": ([1, 2], [1, 2]), "0.bias": ([1], [.5])})
 # The kernel looks at the right pixel of two and its first channel: of pixels
 # (1, 2) (3, 4) (5, 6) that is 3, 5; less 4: 0, 1.

@@ -82,6 +82,7 @@ static bool small(const struct neural *net)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char text[TEXT_MAX + 1] = "";
+    const struct neural_units units = neural_units(1);
     struct neural_shape shape = {28, 28, 1};
     struct image image;
     struct neural_model model = {0};
@@ -99,7 +100,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (image_parse(text, &image, NULL) == ERR_OK)
         shape =
             (struct neural_shape){image.height, image.width, image.channels};
-    err = neural_model_init(&model, feed + 1, &shape, NEURAL_SOFTMAX, 1, &why);
+    err = neural_model_init(&model, feed + 1, &shape, NEURAL_SOFTMAX, &units,
+                            &why);
     FUZZ_REQUIRE((err == ERR_OK) == (why.text[0] == '\0'));
     if (err == ERR_OK) {
         fuzz_reached = true;

@@ -8,13 +8,8 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "data/rows/standard.h"
 #include "data/table/encode_parts.h"
-
-/* Values and deviations are measured in units of 2^-540 or 2^540 where their
- * squares, or sums, might be 0 or beyond all numbers. */
-#define SIZE_LEAST 1e-140
-#define SIZE_MOST  1e140
-#define SIZE_UNIT  0x1p540
 
 /* The rows of a column that are fitted to, and how many. */
 struct sample {
@@ -23,51 +18,12 @@ struct sample {
     uint32_t missing; /* NaN among them. */
 };
 
-/* Deviations below what rounding alone may leave of a constant column count as
- * none: n times the error of a mean, as scikit-learn has it. */
-static bool is_constant(double variance, double mean, double n)
-{
-    const double slip = n * mean * DBL_EPSILON;
-
-    return variance <= n * DBL_EPSILON * variance + slip * slip;
-}
-
-/* What to multiply deviations from the mean by; values, if that is 0. */
-static double unit_of(const double *x, uint32_t count, double mean)
-{
-    double most = 0;
-
-    for (uint32_t i = 0; i < count; i++)
-        most = fmax(most, fabs(x[i] - mean));
-    return most < SIZE_LEAST ? SIZE_UNIT : most > SIZE_MOST ? 1 / SIZE_UNIT : 1;
-}
-
-static double mean_of(const double *x, uint32_t count)
-{
-    const double unit = fmin(unit_of(x, count, 0), 1);
-    double sum = 0;
-
-    for (uint32_t i = 0; i < count; i++)
-        sum += x[i] * unit;
-    return sum / (double)count / unit;
-}
-
 static void fit_standard(const struct sample *sample, struct encoded_column *to)
 {
-    const double n = (double)sample->count;
-    double squares = 0;
-    double unit;
+    const struct standard standard = standard_of(sample->x, sample->count);
 
-    to->offset = mean_of(sample->x, sample->count);
-    unit = unit_of(sample->x, sample->count, to->offset);
-    for (uint32_t i = 0; i < sample->count; i++) {
-        const double x = sample->x[i] * unit - to->offset * unit;
-
-        squares += x * x;
-    }
-    to->factor = is_constant(squares / n, to->offset * unit, n)
-                     ? 0
-                     : fmin(unit / sqrt(squares / n), DBL_MAX);
+    to->offset = standard.mean;
+    to->factor = standard.factor;
 }
 
 static void fit_minmax(const struct sample *sample, struct encoded_column *to)
@@ -115,7 +71,7 @@ static void fit_fill(struct sample *sample, enum missing how, double *present,
         how == MISSING_INDICATOR && sample->missing > 0 ? GAP_FLAG : GAP_FILL;
     to->fill = how == MISSING_ZERO || count == 0 ? 0
                : how == MISSING_MEDIAN           ? median_of(present, count)
-                                                 : mean_of(present, count);
+                                       : standard_mean(present, count);
     for (uint32_t i = 0; i < sample->count; i++) {
         if (isnan(sample->x[i]))
             sample->x[i] = to->fill;

@@ -74,7 +74,7 @@ static enum err check_scale(const struct neural_model *net, bool pixels,
 {
     struct sizes sizes;
 
-    if (!pixels && net->divisor == 1)
+    if (!pixels && net->units.divisor == 1)
         return ERR_OK;
     if (measure(data, &sizes) != ERR_OK)
         return why_set(why, ERR_NOMEM, "out of memory");
@@ -82,15 +82,15 @@ static enum err check_scale(const struct neural_model *net, bool pixels,
         return why_set(why, ERR_MISMATCH,
                        "values down to %.4g, and the network was trained on "
                        "pixels from 0 to %g: bring them to that scale",
-                       sizes.least, net->divisor);
-    if (sizes.most <= LARGER * net->divisor &&
-        !is_smaller(&sizes, net->divisor))
+                       sizes.least, net->units.divisor);
+    if (sizes.most <= LARGER * net->units.divisor &&
+        !is_smaller(&sizes, net->units.divisor))
         return ERR_OK;
     return why_set(
         why, ERR_MISMATCH,
         "values of up to %.4g, and the network was trained on values "
         "of up to %g: bring them to that scale",
-        sizes.most, net->divisor);
+        sizes.most, net->units.divisor);
 }
 
 enum err inputs_check(const struct neural_model *net, bool pixels,

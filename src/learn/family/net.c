@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "core/msg.h"
+#include "data/rows/standard.h"
 #include "eval/briefs.h"
 #include "learn/family/family.h"
 #include "learn/family/start.h"
@@ -75,11 +76,32 @@ static enum err explain_shape(const struct dataset *data, enum err err,
                    said);
 }
 
+/* By the rows that are trained on, and no others; of --init as its rows were.
+ */
+static struct neural_units units_of(const struct setup *setup)
+{
+    const struct dataset *const data = &setup->data;
+    struct neural_units units;
+    struct standard standard;
+
+    if (setup->init != NULL)
+        return setup->init->net->units;
+    units = neural_units(image_divisor(data));
+    if (model_ops(setup->model)->classes)
+        return units;
+    standard = standard_of(data->y, data->rows);
+    units.mean = standard.mean;
+    if (standard.factor > 0)
+        units.spread = 1 / standard.factor;
+    return units;
+}
+
 static enum err read_net(struct setup *setup, const struct recipe *recipe,
                          struct why *why)
 {
     const struct dataset *const data = &setup->data;
     const struct neural_shape in = shape_of(data);
+    const struct neural_units units = units_of(setup);
     const bool classes = model_ops(setup->model)->classes;
     char *text = NULL;
     enum err err = network_text(recipe_text(recipe, OPT_NET), &text, why);
@@ -93,9 +115,7 @@ static enum err read_net(struct setup *setup, const struct recipe *recipe,
     else
         err = neural_model_init(&setup->net, text, &in,
                                 classes ? NEURAL_SOFTMAX : NEURAL_SQUARED,
-                                setup->init != NULL ? setup->init->net->divisor
-                                                    : image_divisor(data),
-                                why);
+                                &units, why);
     mem_free(text);
     return err == ERR_OK || err == ERR_TOOBIG ? err
                                               : explain_shape(data, err, why);
@@ -143,7 +163,7 @@ static void tell(const struct setup *setup)
                "%u inputs%s",
                model->neural.layer_count, model->neural.parameters, in->height,
                in->width, in->channels,
-               model->divisor == 1 ? "" : " divided by 255");
+               model->units.divisor == 1 ? "" : " divided by 255");
 }
 
 static enum err build(struct setup *setup, const struct recipe *recipe,
@@ -183,7 +203,8 @@ static enum err numbers(const struct setup *setup, const struct recipe *recipe,
     (void)pool;
     if (err != ERR_OK)
         return err;
-    out->shown_factor = 1;
+    /* Of numbers, those of their user. */
+    out->shown_factor = setup->net.units.spread * setup->net.units.spread;
     optim->start = setup->start;
     if (!numbers_penalty(recipe, &optim->l2))
         optim->l2 = 0;
@@ -214,11 +235,14 @@ static const char *profile(const struct setup *setup)
 static void digest(const struct setup *setup, struct hasher *hasher)
 {
     const struct neural *const net = &setup->net.neural;
+    const struct neural_units *const units = &setup->net.units;
     char line[256];
-    const int length = snprintf(
-        line, sizeof line, "net %u x %u x %u by %a loss %d seed %llu",
-        net->in.height, net->in.width, net->in.channels, setup->net.divisor,
-        (int)net->loss, (unsigned long long)setup->optim.seed);
+    const int length =
+        snprintf(line, sizeof line,
+                 "net %u x %u x %u by %a mean %a spread %a loss %d seed %llu",
+                 net->in.height, net->in.width, net->in.channels,
+                 units->divisor, units->mean, units->spread, (int)net->loss,
+                 (unsigned long long)setup->optim.seed);
 
     hasher_add(hasher, line, (size_t)length + 1);
     hasher_add(hasher, setup->net.text, strlen(setup->net.text) + 1);
@@ -297,7 +321,7 @@ static enum err fill(const struct setup *setup, const double *w,
     model->outputs = (uint32_t)neural_floats(&from->neural.out);
     if (net != NULL)
         err = neural_model_init(net, from->text, &from->neural.in,
-                                from->neural.loss, from->divisor, NULL);
+                                from->neural.loss, &from->units, NULL);
     if (err != ERR_OK)
         return err;
     net->parameters = mem_new(count, sizeof *net->parameters);
@@ -307,7 +331,8 @@ static enum err fill(const struct setup *setup, const double *w,
     return ERR_OK;
 }
 
-/* Of all rows, dropping nothing; infinite where a score is not finite. */
+/* Of all rows, dropping nothing, as it is minimised; infinite where a score is
+ * not finite. */
 static enum err objective_at(const struct setup *setup, struct pool *pool,
                              const double *w, double *objective)
 {
@@ -318,7 +343,9 @@ static enum err objective_at(const struct setup *setup, struct pool *pool,
 
     for (size_t j = 0; l2 > 0 && j < setup->net.neural.parameters; j++)
         norm += w[j] * w[j];
-    *objective = err == ERR_OK ? loss(setup, &metrics) + l2 * norm : HUGE_VAL;
+    *objective = err == ERR_OK
+                     ? loss(setup, &metrics) / setup->shown_factor + l2 * norm
+                     : HUGE_VAL;
     return err == ERR_RANGE ? ERR_OK : err;
 }
 

@@ -21,8 +21,17 @@
 
 static const char *const losses[] = {
     [NEURAL_SOFTMAX] = "softmax", [NEURAL_SQUARED] = "squared"};
-enum { LOSS_NAMES = sizeof losses / sizeof *losses, NOTES_MAX = 8 };
+enum { LOSS_NAMES = sizeof losses / sizeof *losses, NOTES_MAX = 10 };
 enum { SHAPE_SIZE = 48 };
+
+/* Of classes only the first. */
+enum { UNITS_OF_CLASSES = 1, UNITS = 3 };
+static const char *const unit_name[UNITS] = {"divisor", "mean", "spread"};
+
+static double *unit_of(struct neural_units *units, int i)
+{
+    return i == 0 ? &units->divisor : i == 1 ? &units->mean : &units->spread;
+}
 
 /* --- writing ------------------------------------------------------------- */
 
@@ -73,7 +82,8 @@ static char *encoder_text(const struct encoder *encoder)
 struct notes {
     struct tensor_note note[NOTES_MAX];
     size_t count;
-    char shape[SHAPE_SIZE], divisor[MODEL_NUMBER_SIZE], hash[DIGEST_TEXT];
+    char shape[SHAPE_SIZE], hash[DIGEST_TEXT];
+    char units[UNITS][MODEL_NUMBER_SIZE];
     char *labels, *encoder;
 };
 
@@ -90,10 +100,12 @@ static enum err make_notes(const struct model_file *model, struct notes *notes)
     const struct digest hash =
         hash_f32(net->parameters, net->neural.parameters);
     const bool encoded = model->encoder.kind != ENCODER_NONE;
+    struct neural_units units = net->units;
 
     (void)snprintf(notes->shape, sizeof notes->shape, "%ux%ux%u", in->height,
                    in->width, in->channels);
-    (void)model_number_text(net->divisor, notes->divisor);
+    for (int i = 0; i < UNITS; i++)
+        (void)model_number_text(*unit_of(&units, i), notes->units[i]);
     if (model->classes > 0)
         notes->labels = labels_text(model);
     if (encoded)
@@ -104,7 +116,8 @@ static enum err make_notes(const struct model_file *model, struct notes *notes)
     note(notes, "net", net->text);
     note(notes, "shape", notes->shape);
     note(notes, "loss", losses[net->neural.loss]);
-    note(notes, "divisor", notes->divisor);
+    for (int i = 0; i < (model->classes > 0 ? UNITS_OF_CLASSES : UNITS); i++)
+        note(notes, unit_name[i], notes->units[i]);
     note(notes, "labels", notes->labels);
     note(notes, "profile", PROFILE_NET_NAME);
     note(notes, "hash", digest_text(&hash, notes->hash));
@@ -168,37 +181,58 @@ static enum err unlike(struct why *why, const char *key, const char *text)
                    quote_text(text).text, key);
 }
 
+static enum err lacks(struct why *why, const char *key)
+{
+    (void)why_set(why, ERR_FORMAT,
+                  "tensors, but not of a network that `muster train --net` "
+                  "saved: its metadata has no '%s'",
+                  key);
+    return ERR_FORMAT;
+}
+
 /* The texts that no network is without. */
 struct said {
-    const char *net, *shape, *loss, *divisor;
+    const char *net, *shape, *loss;
 };
 
 static enum err find_said(const struct safetensors *file, struct said *said,
                           struct why *why)
 {
-    static const char *const keys[] = {"net", "shape", "loss", "divisor"};
-    const char **const texts[] = {&said->net, &said->shape, &said->loss,
-                                  &said->divisor};
+    static const char *const keys[] = {"net", "shape", "loss"};
+    const char **const texts[] = {&said->net, &said->shape, &said->loss};
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         *texts[i] = safetensors_note(file, keys[i]);
-        if (*texts[i] == NULL) {
-            (void)why_set(why, ERR_FORMAT,
-                          "tensors, but not of a network that `muster train "
-                          "--net` saved: its metadata has no '%s'",
-                          keys[i]);
-            return ERR_FORMAT;
-        }
+        if (*texts[i] == NULL)
+            return lacks(why, keys[i]);
     }
     return ERR_OK;
 }
 
-static enum err make_net(const struct said *said, struct neural_model *net,
+static enum err take_units(const struct safetensors *file, bool classes,
+                           struct neural_units *units, struct why *why)
+{
+    *units = neural_units(1);
+    for (int i = 0; i < (classes ? UNITS_OF_CLASSES : UNITS); i++) {
+        const char *const text = safetensors_note(file, unit_name[i]);
+
+        if (text == NULL)
+            return lacks(why, unit_name[i]);
+        if (number_parse(text, strlen(text), unit_of(units, i)) != NUMBER_OK ||
+            !neural_units_good(units))
+            return unlike(why, unit_name[i], text);
+    }
+    return ERR_OK;
+}
+
+static enum err make_net(const struct safetensors *file,
+                         const struct said *said, struct neural_model *net,
                          struct why *why)
 {
     struct neural_shape in;
     struct image image;
-    double divisor;
+    struct neural_units units;
+    enum err err;
     uint32_t loss = 0;
 
     while (loss < LOSS_NAMES && strcmp(said->loss, losses[loss]) != 0)
@@ -207,13 +241,12 @@ static enum err make_net(const struct said *said, struct neural_model *net,
         return unlike(why, "loss", said->loss);
     if (image_parse(said->shape, &image, NULL) != ERR_OK)
         return unlike(why, "shape", said->shape);
-    if (number_parse(said->divisor, strlen(said->divisor), &divisor) !=
-            NUMBER_OK ||
-        divisor <= 0)
-        return unlike(why, "divisor", said->divisor);
+    err = take_units(file, loss == NEURAL_SOFTMAX, &units, why);
+    if (err != ERR_OK)
+        return err;
     in = (struct neural_shape){image.height, image.width, image.channels};
     return neural_model_init(net, said->net, &in, (enum neural_loss)loss,
-                             divisor, why);
+                             &units, why);
 }
 
 static bool same_shape(const struct tensor *tensor,
@@ -413,7 +446,7 @@ static enum err decode(const struct safetensors *file, struct model_file *model,
     if (model->net == NULL)
         return why_set(why, ERR_NOMEM, "out of memory");
     if (err == ERR_OK)
-        err = make_net(&said, model->net, why);
+        err = make_net(file, &said, model->net, why);
     if (err == ERR_OK)
         err = settle(model, why);
     if (err == ERR_OK)

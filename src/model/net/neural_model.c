@@ -4,6 +4,7 @@
  */
 #include "model/net/neural_model.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,11 +12,18 @@
 #include "base/mem.h"
 #include "model/net/layer.h"
 
+bool neural_units_good(const struct neural_units *units)
+{
+    return isfinite(units->divisor) && units->divisor > 0 &&
+           isfinite(units->mean) && isfinite(units->spread) &&
+           units->spread > 0;
+}
+
 enum err neural_model_init(struct neural_model *model, const char *text,
                            const struct neural_shape *in, enum neural_loss loss,
-                           double divisor, struct why *why)
+                           const struct neural_units *units, struct why *why)
 {
-    struct neural_model made = {.divisor = divisor, .text = mem_text(text)};
+    struct neural_model made = {.units = *units, .text = mem_text(text)};
     enum err err;
 
     if (made.text == NULL)

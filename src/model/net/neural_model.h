@@ -26,21 +26,36 @@
 #define NEURAL_RANK_MAX  4u
 #define NEURAL_NAME_SIZE 24u
 
-struct neural_model {
-    char *text;
-    struct neural neural;
+/* What a network computes in, and what rows and answers are in. */
+struct neural_units {
     /* The first layer is given (float)(value / divisor) of a row's values: 255
      * where rows are bytes, else 1. */
     double divisor;
+    /* Of numbers it learns (y - mean) / spread, and an output z says mean +
+     * spread z; of classes 0 and 1. */
+    double mean, spread;
+};
+
+static inline struct neural_units neural_units(double divisor)
+{
+    return (struct neural_units){.divisor = divisor, .spread = 1};
+}
+
+/* Finite, the divisor and the spread above 0? */
+bool neural_units_good(const struct neural_units *units);
+
+struct neural_model {
+    char *text;
+    struct neural neural;
+    struct neural_units units;
     float *parameters; /* neural.parameters of them; or NULL. */
 };
 
 /* Text and shapes as neural_init; no parameters yet. */
-MUST_CHECK enum err neural_model_init(struct neural_model *model,
-                                      const char *text,
-                                      const struct neural_shape *in,
-                                      enum neural_loss loss, double divisor,
-                                      struct why *why);
+MUST_CHECK enum err
+neural_model_init(struct neural_model *model, const char *text,
+                  const struct neural_shape *in, enum neural_loss loss,
+                  const struct neural_units *units, struct why *why);
 void neural_model_close(struct neural_model *model); /* Zeroed is safe. */
 
 /* Is its first word a layer? */

@@ -3,6 +3,8 @@
  */
 #include "model/net/scores.h"
 
+#include <math.h>
+
 #include "base/mem.h"
 #include "model/net/work.h"
 
@@ -13,10 +15,11 @@ void neural_model_rows(const struct neural_model *model,
                        uint32_t count, float *x)
 {
     const size_t cols = neural_floats(&model->neural.in);
+    const double divisor = model->units.divisor;
 
     dataset_floats(data, row, count, (uint32_t)cols, x);
-    for (size_t i = 0; model->divisor != 1 && i < count * cols; i++)
-        x[i] = (float)((double)x[i] / model->divisor);
+    for (size_t i = 0; divisor != 1 && i < count * cols; i++)
+        x[i] = (float)((double)x[i] / divisor);
 }
 
 static enum err score(const struct neural_model *model,
@@ -37,7 +40,10 @@ static enum err score(const struct neural_model *model,
         neural_model_rows(model, data, row, count, x);
         err = neural_work_scores(work, x, count, said);
         for (size_t i = 0; err == ERR_OK && i < count * outputs; i++)
-            z[first * outputs + i] = (double)said[i];
+            z[first * outputs + i] =
+                model->units.mean + model->units.spread * (double)said[i];
+        for (size_t i = 0; err == ERR_OK && i < count * outputs; i++)
+            err = isfinite(z[first * outputs + i]) ? ERR_OK : ERR_RANGE;
     }
     return err;
 }

@@ -18,7 +18,8 @@ void neural_model_rows(const struct neural_model *model,
                        const struct dataset *data, const uint32_t *row,
                        uint32_t count, float *x);
 
-/* The outputs of all rows, row after row.  ERR_RANGE, with a sentence: one is
+/* The outputs of all rows, row after row, in the units of the labels.
+ * ERR_RANGE, with a sentence: one is
  * not finite.  ERR_UNSUPPORTED as neural_work_new; ERR_NOMEM. */
 MUST_CHECK enum err neural_model_scores(const struct neural_model *model,
                                         const struct dataset *data,

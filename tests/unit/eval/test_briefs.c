@@ -37,10 +37,11 @@ static struct neural_model model;
 static int open_model(void **state)
 {
     const struct neural_shape in = {1, 1, COLS};
+    const struct neural_units units = {1, 5, 0.5};
 
     (void)state;
     return neural_model_init(&model, "dense3 relu dense2", &in, NEURAL_SOFTMAX,
-                             1, NULL) == ERR_OK
+                             &units, NULL) == ERR_OK
                ? 0
                : -1;
 }

@@ -68,6 +68,7 @@ static void fill(struct dataset *data)
 
 static void open_bench(struct bench *b, const char *net, enum neural_loss loss)
 {
+    const struct neural_units units = neural_units(255);
     struct dataset_shape shape;
     float *drawn;
 
@@ -75,8 +76,8 @@ static void open_bench(struct bench *b, const char *net, enum neural_loss loss)
     assert_int_equal(dataset_init(&b->data, ROWS, COLS, 8), ERR_OK);
     fill(&b->data);
     shape = dataset_shape(&b->data);
-    assert_int_equal(neural_model_init(&b->model, net, &image, loss, 255, NULL),
-                     ERR_OK);
+    assert_int_equal(
+        neural_model_init(&b->model, net, &image, loss, &units, NULL), ERR_OK);
     b->sampler = sampler_of(SAMPLER_ROWS, ROWS, MICRO, BATCH, 9);
     b->parameters = (uint32_t)b->model.neural.parameters;
     b->dims = neural_sums_dims(&b->model.neural);

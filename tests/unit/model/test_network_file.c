@@ -23,13 +23,16 @@ static double labels[] = {3, -1.5, 1e300};
 
 static struct model_file make(const char *text, enum neural_loss loss)
 {
+    const struct neural_units units =
+        loss == NEURAL_SOFTMAX ? neural_units(255)
+                               : (struct neural_units){255, -152.25, 1e-3};
     struct model_file model = {0};
     struct why why = {0};
 
     model.net = mem_new(1, sizeof *model.net);
     assert_non_null(model.net);
     assert_int_equal(
-        neural_model_init(model.net, text, &image, loss, 255, &why), ERR_OK);
+        neural_model_init(model.net, text, &image, loss, &units, &why), ERR_OK);
     model.net->parameters =
         mem_new(model.net->neural.parameters, sizeof(float));
     assert_non_null(model.net->parameters);
@@ -54,7 +57,7 @@ static void assert_same(const struct model_file *a, const struct model_file *b)
     assert_int_equal(a->intercept, b->intercept);
     assert_memory_equal(a->label, b->label, a->classes * sizeof *a->label);
     assert_string_equal(a->net->text, b->net->text);
-    assert_true(a->net->divisor == b->net->divisor);
+    assert_memory_equal(&a->net->units, &b->net->units, sizeof a->net->units);
     assert_memory_equal(&a->net->neural.in, &b->net->neural.in,
                         sizeof a->net->neural.in);
     assert_int_equal(a->net->neural.loss, b->net->neural.loss);
@@ -179,6 +182,14 @@ struct wrong {
     {                                                                          \
         "labels", text                                                         \
     }
+#define MEAN(text)                                                             \
+    {                                                                          \
+        "mean", text                                                           \
+    }
+#define SPREAD(text)                                                           \
+    {                                                                          \
+        "spread", text                                                         \
+    }
 #define HASH(text)                                                             \
     {                                                                          \
         "hash", text                                                           \
@@ -212,12 +223,22 @@ static const struct wrong wrongs[] = {
       LABELS("0 1")},
      TENSORS,
      "its metadata has '0' as 'divisor'"},
+    {{NET("dense1"), SHAPE("1x1x2"), LOSS("squared"), DIVISOR("1"),
+      SPREAD("1")},
+     TENSORS,
+     "tensors, but not of a network that `muster train --net` saved: its "
+     "metadata has no 'mean'"},
+    {{NET("dense1"), SHAPE("1x1x2"), LOSS("squared"), DIVISOR("1"), MEAN("2"),
+      SPREAD("-1")},
+     TENSORS,
+     "its metadata has '-1' as 'spread'"},
     {{NET("dense2 gelu"), SHAPE("1x1x2"), LOSS("softmax"), DIVISOR("1"),
       LABELS("0 1")},
      TENSORS,
      "layer 2, \"gelu\": there is no such layer; there are conv dense relu "
      "tanh sigmoid pool avg drop"},
-    {{NET("dense1048576"), SHAPE("1x1x200"), LOSS("squared"), DIVISOR("1")},
+    {{NET("dense1048576"), SHAPE("1x1x200"), LOSS("squared"), DIVISOR("1"),
+      MEAN("0"), SPREAD("1")},
      TENSORS,
      "1048576 outputs; squared networks have at most 1"},
     {{NET("dense2"), SHAPE("1x1x2"), LOSS("softmax"), DIVISOR("1")},

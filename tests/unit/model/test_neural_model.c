@@ -16,10 +16,11 @@ static const struct neural_shape image = {4, 3, 2};
 
 static void make(struct neural_model *model, const char *text)
 {
+    const struct neural_units units = neural_units(255);
     struct why why = {0};
 
     assert_int_equal(
-        neural_model_init(model, text, &image, NEURAL_SOFTMAX, 255, &why),
+        neural_model_init(model, text, &image, NEURAL_SOFTMAX, &units, &why),
         ERR_OK);
 }
 
