@@ -199,14 +199,28 @@ def check_words(classes):
         raise ValueError("labels are words, and this model predicts numbers")
 
 
+def places_of(classes, known, init):
+    """Where each is among those of the model that a training goes on from."""
+    where = {label: k for k, label in enumerate([] if known is None else known.tolist())}
+    strange = [label for label in classes.tolist() if label not in where]
+    if strange:
+        raise ValueError(f"init {init}: its classes are {list(where)}, and a label is {strange[0]!r}"
+                         if where else f"init {init}: it predicts numbers, and labels are classes")
+    return np.array([where[label] for label in classes.tolist()])
+
+
 def labelled(x, labels, weights, recipe):
-    """Rows whose labels are numbers, or words, which the library knows as 0, 1, ..."""
+    """Rows whose labels are numbers, or words, which the library knows as 0, 1, ...,
+    in the order of the model that a training goes on from."""
     words = None
     if labels is not None:
         labels = np.asarray(labels)
         if labels.dtype.kind == "U" or labels.dtype.kind == "O" and all(
                 isinstance(label, str) for label in labels.ravel()):
             words, codes = np.unique(labels, return_inverse=True)
+            if recipe.get("init") is not None:
+                known = load(recipe["init"]).classes_
+                words, codes = known, places_of(words, known, recipe["init"])[codes]
             labels = codes.reshape(labels.shape).astype(np.float64)
         elif labels.dtype.kind in "iu" and labels.size and recipe.get("model") != "linear" and (
                 labels.max() > _data.WHOLE or labels.min() < -_data.WHOLE):

@@ -8,7 +8,7 @@
 #include "learn/workers.h"
 
 /* Choices of `muster train` that arguments of functions stand for here. */
-static const int refused[] = {OPT_DATA, OPT_TEST,   OPT_VALID, OPT_FOLDS,
+static const int refused[] = {OPT_DATA, OPT_TEST,   OPT_FOLDS,
                               OPT_GRID, OPT_OWNERS, OPT_RESUME};
 
 enum muster_status muster_recipe_new(struct muster_recipe **recipe, char *why)

@@ -51,7 +51,6 @@ static const char *const names[TRAITS] = {
     [TRAIT_DROP] = "--drop",
     [TRAIT_STORAGE] = "--storage",
     [TRAIT_CLASS_WEIGHT] = "--class-weight",
-    [TRAIT_WEIGHTS] = "--weight",
     [TRAIT_VALID] = "--valid",
     [TRAIT_VALID_PART] = "--valid PART",
     [TRAIT_FUNCTION] = "a gradient function",
@@ -195,8 +194,6 @@ static const struct rule rules[] = {
      "code <code> codes the data of one weight vector, and --model <model> has "
      "one for each class; take cb or steal"},
     {TRAIT(LOSS) | TRAIT(NOT_SVM), 0, "--loss goes with --model svm"},
-    {TRAIT(NET), TRAIT(WEIGHTS),
-     "<it> does not go with --net: rows of a network count alike"},
     {TRAIT(NET), TRAIT(MANY) | TRAIT(FOLDS),
      "<it> trains linear models; leave out --net"},
     {TRAIT(NET) | TRAIT(FAULTS), 0,

@@ -51,7 +51,6 @@ enum trait {
     TRAIT_DROP,
     TRAIT_STORAGE,
     TRAIT_CLASS_WEIGHT,
-    TRAIT_WEIGHTS, /* Rows do not count alike. */
     TRAIT_VALID,
     TRAIT_VALID_PART,
     /* What is learnt, and how. */

@@ -30,7 +30,7 @@ struct net {
     uint32_t together; /* Rows, at most. */
     uint32_t *row, *label;
     uint64_t *id;
-    float *x, *target;
+    float *x, *target, *weight;
     int64_t *size; /* Of each microbatch and tensor. */
     double *loss;  /* Of each microbatch. */
 };
@@ -58,13 +58,14 @@ static void net_close(struct evaluator *self)
     mem_free(net->id);
     mem_free(net->x);
     mem_free(net->target);
+    mem_free(net->weight);
     mem_free(net->size);
     mem_free(net->loss);
     mem_free(net);
 }
 
-/* The rows have all inputs and no weights of their own, and the last layer has
- * an output for each class, or one. */
+/* The rows have all inputs, and weights if they were said to; the last layer
+ * has an output for each class, or one. */
 static bool rows_fit(const struct net *net, const struct dataset_shape *rows,
                      const struct shelf *shelf)
 {
@@ -72,8 +73,9 @@ static bool rows_fit(const struct net *net, const struct dataset_shape *rows,
     const struct neural *const neural = neural_of(net);
 
     return data != NULL && !shelf->part && data->cut == NULL &&
-           data->weight == NULL && rows->rows == data->rows &&
-           rows->cols == data->cols && rows->chunk_rows == data->chunk_rows &&
+           rows->weighted == (data->weight != NULL) &&
+           rows->rows == data->rows && rows->cols == data->cols &&
+           rows->chunk_rows == data->chunk_rows &&
            neural_floats(&neural->in) == data->cols &&
            (neural->loss == NEURAL_SOFTMAX || neural_floats(&neural->out) == 1);
 }
@@ -94,11 +96,13 @@ static enum err net_init(struct net *net, enum isa isa, struct pool *pool)
     net->id = mem_new(most, sizeof *net->id);
     net->x = mem_new(most * neural_floats(&neural->in), sizeof *net->x);
     net->target = mem_new(most, sizeof *net->target);
+    net->weight = mem_new(most, sizeof *net->weight);
     net->size = mem_new((size_t)most * neural->tensor_count, sizeof *net->size);
     net->loss = mem_new(most, sizeof *net->loss);
     if (net->model.parameters == NULL || net->row == NULL ||
         net->label == NULL || net->id == NULL || net->x == NULL ||
-        net->target == NULL || net->size == NULL || net->loss == NULL)
+        net->target == NULL || net->weight == NULL || net->size == NULL ||
+        net->loss == NULL)
         return ERR_NOMEM;
     return neural_work_new(neural, most, isa, pool, &net->work, NULL);
 }
@@ -175,6 +179,8 @@ static bool read_labels(struct net *net, uint32_t count)
 
         net->id[i] = net->row[i];
         net->target[i] = (float)((y - units->mean) / units->spread);
+        if (net->data->weight != NULL)
+            net->weight[i] = (float)net->data->weight[net->row[i]];
         if (neural_of(net)->loss != NEURAL_SOFTMAX)
             continue;
         if (!(y >= 0 && y < (double)classes))
@@ -259,12 +265,14 @@ static enum err add_rows(struct net *net, const struct computation *asked,
 static enum err add_chunks(struct net *net, const struct computation *asked,
                            uint32_t first, uint32_t *taken)
 {
-    struct neural_rows rows = {.x = net->x,
-                               .label = net->label,
-                               .target = net->target,
-                               .id = net->id,
-                               .seed = net->seed,
-                               .step = asked->step};
+    struct neural_rows rows = {
+        .x = net->x,
+        .label = net->label,
+        .target = net->target,
+        .weight = net->data->weight == NULL ? NULL : net->weight,
+        .id = net->id,
+        .seed = net->seed,
+        .step = asked->step};
     enum err err = ERR_OK;
 
     *taken = gather(net, asked, first, &rows);

@@ -21,7 +21,6 @@ try "$net" --optim sgd
 try "$net" --tol 0.1
 try "$net" --model svm
 try "$net" --model linear
-try "$net" --class-weight balanced
 try "$net" -n 3 --code mds
 try "$net" -n 3 --code local:every=2
 try "$net" -v 3

@@ -186,6 +186,37 @@ def refusals():
         assert "--weight" in said and f"for {which}" in said, said
 
 
+def networks():
+    """Weights of 1 are none to the bit; of 2 they are twice the loss, and at
+    half the rate the same network, but for grids; by rows, by class, and on
+    workers."""
+    table = drawn()
+    write("none.csv", [[r[0], r[2], r[3]] for r in table], "a,b,y")
+    for w in (1, 2):
+        write(f"{w}.csv", [[r[0], w, r[2], r[3]] for r in table])
+    write("class.csv", [[r[0], 5 if r[3] else 1, r[2], r[3]] for r in table])
+    net = ["--net", "dense8 relu dense2", "--batch", "32", "--passes", "3"]
+    plain, ones = train("none.csv", "m", *net), train("1.csv", "m", "--weight",
+                                                      "w", *net)
+    assert (plain["hash"], plain["objective"]) == (
+        ones["hash"], ones["objective"]), (plain, ones)
+    net += ["--optim", "gd", "--lr"]
+    one, two = train("none.csv", "m", *net, .1), train("2.csv", "m", "--weight",
+                                                       "w", *net, .05)
+    for key, times in (("objective", 2), ("train_metrics", 1)):
+        a, b = ((run[key]["logloss"] if times == 1 else run[key])
+                for run in (one, two))  # Grids differ.
+        assert abs(b - times * a) <= 1e-6 * a, (key, a, b)
+    runs = [train("class.csv", "m", "--weight", "w", *net, .1),
+            train("none.csv", "m", "--class-weight", "1=5", *net, .1)]
+    runs += [train("class.csv", "m", "--weight", "w", *net, .1, *more)
+             for more in (["-n", "3"], ["-n", "2", "--bulk", "tcp"],
+                          ["--threads", "1"])]
+    assert len({run["hash"] for run in runs}) == 1, runs
+    assert runs[0]["hash"] != one["hash"]
+    assert len({run["objective"] for run in runs}) == 1, runs
+
+
 if __name__ == "__main__":
     checks.run_named(duplicates, closed_form, forms, predicted, held_out,
-                     refusals)
+                     refusals, networks)

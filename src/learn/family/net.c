@@ -331,21 +331,24 @@ static enum err fill(const struct setup *setup, const double *w,
     return ERR_OK;
 }
 
-/* Of all rows, dropping nothing, as it is minimised; infinite where a score is
- * not finite. */
+/* Of all rows by their weights, dropping nothing, as it is minimised; infinite
+ * where a score is not finite. */
 static enum err objective_at(const struct setup *setup, struct pool *pool,
                              const double *w, double *objective)
 {
-    const double l2 = setup->optim.l2;
-    struct metrics metrics = metrics_none();
-    const enum err err = measure_with(setup, &setup->data, pool, w, &metrics);
+    const double l2 = setup->optim.l2, rows = (double)setup->optim.rows;
+    double *z = NULL;
+    const enum err err = score(setup, &setup->data, pool, w, &z);
     double norm = 0;
 
     for (size_t j = 0; l2 > 0 && j < setup->net.neural.parameters; j++)
         norm += w[j] * w[j];
     *objective = err == ERR_OK
-                     ? loss(setup, &metrics) / setup->shown_factor + l2 * norm
+                     ? neural_model_loss(&setup->net, &setup->data, z) / rows /
+                               setup->shown_factor +
+                           l2 * norm
                      : HUGE_VAL;
+    mem_free(z);
     return err == ERR_RANGE ? ERR_OK : err;
 }
 

@@ -101,7 +101,7 @@ static const struct option table[RECIPE_OPTIONS] = {
          .help = "tables: column of the rows' weights, name or "
                  "number (:2 is a place); they multiply the losses of rows and "
                  "are no feature",
-         .traits = TRAIT(READING) | TRAIT(WEIGHTS)},
+         .traits = TRAIT(READING)},
     [OPT_HEADER] = {.name = "header",
                     .kind = VALUE_CHOICE,
                     .value = "WHICH",
@@ -258,7 +258,7 @@ static const struct option table[RECIPE_OPTIONS] = {
                           .value = "LIST",
                           .help = "weights of rows by label: balanced, or "
                                   "LABEL=WEIGHT,... (also -wLABEL WEIGHT)",
-                          .traits = TRAIT(CLASS_WEIGHT) | TRAIT(WEIGHTS)},
+                          .traits = TRAIT(CLASS_WEIGHT)},
     [OPT_CHUNK_ROWS] = {.name = "chunk-rows",
                         .kind = VALUE_COUNT,
                         .value = "ROWS",

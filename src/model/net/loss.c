@@ -3,6 +3,9 @@
  */
 #include "model/net/loss.h"
 
+#include <math.h>
+#include <stdbool.h>
+
 #include "math/kernel/poly_ref.h"
 #include "model/net/bugs.h"
 
@@ -36,4 +39,15 @@ double loss_squared(const float *z, size_t count, const float *target,
         sum += distance * distance;
     }
     return sum / 2;
+}
+
+double loss_weigh(double loss, float weight, size_t count, float *gradient)
+{
+    bool finite = true;
+
+    for (size_t k = 0; k < count; k++) {
+        gradient[k] *= weight;
+        finite &= isfinite(gradient[k]) != 0;
+    }
+    return finite ? loss * (double)weight : HUGE_VAL;
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "math/kernel/softmax.h"
 #include "model/net/work.h"
 
 #define SCORE_ROWS 64u
@@ -70,4 +71,23 @@ enum err neural_model_scores(const struct neural_model *model,
     mem_free(x);
     mem_free(said);
     return err;
+}
+
+static double loss_of(const struct neural *net, const double *z, double y)
+{
+    if (net->loss == NEURAL_SOFTMAX)
+        return softmax_loss((uint32_t)neural_floats(&net->out), z, (uint32_t)y);
+    return (z[0] - y) * (z[0] - y) / 2;
+}
+
+double neural_model_loss(const struct neural_model *model,
+                         const struct dataset *data, const double *z)
+{
+    const size_t outputs = neural_floats(&model->neural.out);
+    double sum = 0;
+
+    for (uint32_t i = 0; i < data->rows; i++)
+        sum += loss_of(&model->neural, z + i * outputs, data->y[i]) *
+               (data->weight == NULL ? 1 : data->weight[i]);
+    return sum;
 }

@@ -26,4 +26,8 @@ MUST_CHECK enum err neural_model_scores(const struct neural_model *model,
                                         enum isa isa, struct pool *pool,
                                         double *z, struct why *why);
 
+/* The sum of the rows' losses, each times its weight, by their scores. */
+double neural_model_loss(const struct neural_model *model,
+                         const struct dataset *data, const double *z);
+
 #endif /* MODEL_NET_SCORES_H */

@@ -316,9 +316,15 @@ static double loss_of(struct neural_work *w, uint32_t sample)
     const float *const z = value_of(w, &w->threads[0], end, sample);
     float *const slope = slope_of(w, &w->threads[0], end, sample);
 
-    if (w->net->loss == NEURAL_SOFTMAX)
-        return loss_softmax(z, outputs, w->rows->label[sample], slope);
-    return loss_squared(z, outputs, w->rows->target + sample * outputs, slope);
+    const double loss =
+        w->net->loss == NEURAL_SOFTMAX
+            ? loss_softmax(z, outputs, w->rows->label[sample], slope)
+            : loss_squared(z, outputs, w->rows->target + sample * outputs,
+                           slope);
+
+    return w->rows->weight == NULL
+               ? loss
+               : loss_weigh(loss, w->rows->weight[sample], outputs, slope);
 }
 
 static enum err take_losses(struct neural_work *w, double *loss)

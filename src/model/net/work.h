@@ -50,6 +50,7 @@ struct neural_rows {
     const float *x;        /* One after the other. */
     const uint32_t *label; /* NEURAL_SOFTMAX: below the number of outputs. */
     const float *target;   /* NEURAL_SQUARED. */
+    const float *weight;   /* Of each sample's loss; NULL: all are 1. */
     /* For what is drawn: a sample has the same draws in whichever microbatch,
      * place and machine. */
     const uint64_t *id;

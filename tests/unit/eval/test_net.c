@@ -66,16 +66,22 @@ static void fill(struct dataset *data)
     chunkset_fill(&data->present);
 }
 
+/* With the rows' weights as they are by now. */
+static void make_brief(struct bench *b)
+{
+    const struct dataset_shape shape = dataset_shape(&b->data);
+
+    b->brief = brief_net(b->room, &shape, &b->model, &b->sampler, 77);
+}
+
 static void open_bench(struct bench *b, const char *net, enum neural_loss loss)
 {
     const struct neural_units units = neural_units(255);
-    struct dataset_shape shape;
     float *drawn;
 
     *b = (struct bench){0};
     assert_int_equal(dataset_init(&b->data, ROWS, COLS, 8), ERR_OK);
     fill(&b->data);
-    shape = dataset_shape(&b->data);
     assert_int_equal(
         neural_model_init(&b->model, net, &image, loss, &units, NULL), ERR_OK);
     b->sampler = sampler_of(SAMPLER_ROWS, ROWS, MICRO, BATCH, 9);
@@ -90,7 +96,7 @@ static void open_bench(struct bench *b, const char *net, enum neural_loss loss)
         b->w[j] = (double)drawn[j] * (1 + 0x1p-40); /* No float. */
     for (uint32_t j = 0; j <= b->dims; j++)
         b->exponent[j] = GRID;
-    b->brief = brief_net(b->room, &shape, &b->model, &b->sampler, 77);
+    make_brief(b);
     mem_free(drawn);
 }
 
@@ -249,6 +255,125 @@ static void test_by_hand(void **state)
     close_bench(&b);
 }
 
+/* --- weights -------------------------------------------------------------- */
+
+static void weigh(struct bench *b, double odd, double even)
+{
+    assert_int_equal(dataset_add_weights(&b->data), ERR_OK);
+    for (uint32_t i = 0; i < ROWS; i++)
+        b->data.weight[i] = i % 2 == 1 ? odd : even;
+    make_brief(b);
+}
+
+static void sum_all(struct bench *b, struct pool *pool, struct tally *tally)
+{
+    struct evaluator *const evaluator = open_net(b, isa_best(), pool);
+
+    assert_int_equal(tally_init(tally, b->dims, CHUNKS), ERR_OK);
+    assert_int_equal(run(b, evaluator, 1, 0, CHUNKS, tally), ERR_OK);
+    evaluator_close(evaluator);
+}
+
+static struct digest sum_digest(struct bench *b, struct pool *pool)
+{
+    struct tally tally;
+    struct digest digest;
+
+    sum_all(b, pool, &tally);
+    digest = tally_digest(&tally);
+    tally_close(&tally);
+    return digest;
+}
+
+/* Weights of 1 are none; of 2, on a grid half as fine, the same integers; and
+ * they are as good on several threads. */
+static void test_weights_of_powers(void **state)
+{
+    struct pool *pool = NULL;
+    struct digest plain, ones, twos;
+    struct tally one, two;
+    struct bench b;
+
+    (void)state;
+    assert_int_equal(threads_new(3, &pool), ERR_OK);
+    open_bench(&b, text, NEURAL_SOFTMAX);
+    plain = sum_digest(&b, pool_serial());
+    weigh(&b, 1, 1);
+    ones = sum_digest(&b, pool);
+    assert_memory_equal(&ones, &plain, sizeof ones);
+    sum_all(&b, pool, &one);
+    weigh(&b, 2, 2);
+    twos = sum_digest(&b, pool);
+    assert_memory_not_equal(&twos, &plain, sizeof twos);
+    for (uint32_t j = 0; j <= b.dims; j++)
+        b.exponent[j]--;
+    sum_all(&b, pool, &two);
+    assert_memory_equal(one.sum, two.sum, b.dims * sizeof *one.sum);
+    tally_close(&one);
+    tally_close(&two);
+    close_bench(&b);
+    threads_free(pool);
+}
+
+/* The gradient is linear in the weights, but for roundings: of each sample's
+ * share to the grid, of chains of floats. */
+static void test_weights_of_two_kinds(void **state)
+{
+    struct tally odd, even, both;
+    struct bench b;
+    int64_t largest = 0;
+
+    (void)state;
+    open_bench(&b, text, NEURAL_SOFTMAX);
+    weigh(&b, 1, 0);
+    sum_all(&b, pool_serial(), &odd);
+    weigh(&b, 0, 1);
+    sum_all(&b, pool_serial(), &even);
+    weigh(&b, 3, 0.5);
+    sum_all(&b, pool_serial(), &both);
+    for (uint32_t j = 0; j < b.parameters; j++) {
+        const double wanted =
+            3 * (double)odd.sum[j] + 0.5 * (double)even.sum[j];
+
+        assert_true(fabs((double)both.sum[j] - wanted) <= 4 * BATCH);
+        largest = both.sum[j] > largest ? both.sum[j] : largest;
+    }
+    assert_true(largest > 1000 * BATCH); /* So that the above says something. */
+    assert_true(fabs(tally_loss_value(&both, b.exponent) -
+                     3 * tally_loss_value(&odd, b.exponent) -
+                     0.5 * tally_loss_value(&even, b.exponent)) < 1e-4);
+    tally_close(&odd);
+    tally_close(&even);
+    tally_close(&both);
+    close_bench(&b);
+}
+
+/* A row of weight 0 is absent, whatever is in it; one of a weight that is no
+ * float, or that makes a gradient none, is refused. */
+static void test_weights_of_nothing(void **state)
+{
+    struct digest one, other;
+    struct evaluator *evaluator;
+    struct tally tally;
+    struct bench b;
+
+    (void)state;
+    open_bench(&b, text, NEURAL_SOFTMAX);
+    weigh(&b, 1, 0);
+    one = sum_digest(&b, pool_serial());
+    for (uint32_t i = 0; i < ROWS; i += 2)
+        b.data.y[i] = 0;
+    other = sum_digest(&b, pool_serial());
+    assert_memory_equal(&one, &other, sizeof one);
+    weigh(&b, 1e300, 1);
+    evaluator = open_net(&b, isa_best(), pool_serial());
+    assert_int_equal(tally_init(&tally, b.dims, CHUNKS), ERR_OK);
+    assert_int_equal(run(&b, evaluator, 0, 0, CHUNKS, &tally), ERR_RANGE);
+    tally_close(&tally);
+    evaluator_close(evaluator);
+    close_bench(&b);
+}
+
 static void test_refused(void **state)
 {
     struct bench b;
@@ -285,7 +410,7 @@ static void test_refused(void **state)
     close_bench(&b);
 }
 
-/* What rows must be: as many inputs, no weights; as many targets. */
+/* What rows must be: as many inputs and targets, weighed as was said. */
 static void test_other_rows(void **state)
 {
     struct evaluator *evaluator = NULL;
@@ -378,9 +503,14 @@ static void test_training(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_sum),  cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_refused),  cmocka_unit_test(test_other_rows),
+        cmocka_unit_test(test_one_sum),
+        cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_other_rows),
         cmocka_unit_test(test_training),
+        cmocka_unit_test(test_weights_of_powers),
+        cmocka_unit_test(test_weights_of_two_kinds),
+        cmocka_unit_test(test_weights_of_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
