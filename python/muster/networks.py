@@ -31,6 +31,20 @@ PARAMETERS.update({
 })
 
 
+def own_shape(own, said):
+    """The shape of an array's images, which `said` (or None) must not contradict."""
+    first = len(own) == 3 and own[0] in (1, 3) and own[2] > 4  # Channels, as torch has them.
+    wanted = None if said is None else (*said, 1)[:3]
+    if first and own[0] == 1 and wanted != own:
+        own = (own[1], own[2], 1)
+    elif first and said is None:
+        raise ValueError(f"images of {own}, which looks like channels before pixels; give "
+                         f"np.moveaxis(X, 1, -1), or say shape={own} if that is what they are")
+    if wanted is not None and wanted != (*own, 1)[:3]:
+        raise ValueError(f"shape {tuple(said)}, and X itself has images of {own}; leave out shape")
+    return own
+
+
 class Network(Estimator):
     """Layers, shapes, passes; images where others have rows."""
 
@@ -58,8 +72,8 @@ class Network(Estimator):
 
     def _check_fit(self, x, y, weight):
         self.shape_ = self.shape
-        if getattr(x, "ndim", 2) in (3, 4) and self.shape is None:
-            self.shape_ = tuple(int(side) for side in x.shape[1:])
+        if getattr(x, "ndim", 2) in (3, 4):
+            self.shape_ = own_shape(tuple(int(side) for side in x.shape[1:]), self.shape)
         found = super()._check_fit(self._flat(x), y, weight)
         if self.shape_ is not None and np.prod(self.shape_) != self.n_features_in_:
             raise ValueError(f"shape {tuple(self.shape_)} has {np.prod(self.shape_)} numbers, and a "

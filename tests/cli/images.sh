@@ -29,12 +29,11 @@ info flat.npy --labels labels
 info films.npy --labels labels
 echo "--- as the user says"
 info flat.npy --labels labels --shape 2x3x2
-info images --labels labels --shape 6x2
-info images --labels labels --shape 6x2 --cache cache
+info flat.npy --labels labels --shape 6x2
+info flat.npy --labels labels --shape 6x2 --cache cache
 info gen:digits:20 --shape 14x56
 info gen:digits:20 --shape 28x28x2
 info grey.npy --labels labels --shape 5x3
-info grey.npy --shape 3x4
 info images --labels labels --shape square
 "$MUSTER" data info images --labels labels --format json | tr -d "\n " | grep -o "\"image\":[^]]*]"
 echo "--- the same bits as f32 rows"

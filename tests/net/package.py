@@ -839,6 +839,9 @@ def refused(f, part):
         f()
     except (ValueError, TypeError, muster.Error) as error:
         return part in str(error) or print(error)
+print(made(images[:, None]).hash_ == made(images[:, None], shape=(8, 8)).hash_ == one.hash_,
+      refused(lambda: made(images, shape=(4, 16)), "X itself has images of (8, 8)"),
+      refused(lambda: made(np.repeat(images[:, None], 3, axis=1)), "np.moveaxis(X, 1, -1)"))
 print(refused(lambda: made(flat, shape=(8, 7)), "56 numbers, and a row of X has 64"),
       refused(lambda: NetClassifier("dense2").fit(flat, number), "its last layer has 2 outputs"),
       refused(lambda: NetClassifier("conf3").fit(flat, number), "conf3"),

@@ -196,6 +196,16 @@ static enum err assign(const struct table *table, const double *labels,
     return columns_assign(form, &wanted, &form->columns, why);
 }
 
+/* Would a column of the array be taken for the label? */
+static bool lacks_label(const struct csv *form, const struct table *table)
+{
+    const struct columns_wanted *const wanted = &form->wanted;
+
+    return wanted->known != NULL ? table->cols != wanted->known->features
+                                 : wanted->label == NULL ||
+                                       strcmp(wanted->label, LABEL_NONE) != 0;
+}
+
 static enum err begin(struct unpacker *in, const double *labels,
                       uint64_t label_count, struct csv *form,
                       struct table *table, struct why *why)
@@ -209,6 +219,13 @@ static enum err begin(struct unpacker *in, const double *labels,
                       "rows here and this one as --labels");
     if (err == ERR_OK && table->cols == 0)
         err = why_set(why, ERR_FORMAT, "no rows or no columns");
+    /* A pixel is nobody's label. */
+    if (err == ERR_OK && dims > 2 && labels == NULL && lacks_label(form, table))
+        err = why_set(why, ERR_SHAPE,
+                      "an array of %u dimensions, whose rows are images and "
+                      "have no column for a label; add --labels FILE.npy, a "
+                      "label for each image",
+                      dims);
     return err == ERR_OK ? assign(table, labels, label_count, form, why) : err;
 }
 

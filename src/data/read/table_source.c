@@ -4,6 +4,7 @@
  */
 #include "data/read/table_source.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -51,15 +52,20 @@ static struct columns_wanted wanted_of(const struct source_options *options)
         .known = fitted(options) != NULL ? &fitted(options)->schema : NULL};
 }
 
-/* Must the table go through a frame, whatever is in it? */
-static bool needs_frame(const struct source_options *options)
+/* Must a table of numbers go through a frame, whatever is in it? */
+static bool numbers_need_frame(const struct source_options *options)
 {
-    if (fitted(options) != NULL && options->memory != NULL)
-        return !encoder_plain_columns(fitted(options)); /* No words there. */
     if (fitted(options) != NULL)
-        return !encoder_is_plain(fitted(options));
+        return !encoder_plain_columns(fitted(options));
     return options->categorical != NULL || options->pairs ||
            options->scaling != SCALE_NONE || options->missing != MISSING_REFUSE;
+}
+
+/* One that may have words? */
+static bool needs_frame(const struct source_options *options)
+{
+    return fitted(options) != NULL ? !encoder_is_plain(fitted(options))
+                                   : numbers_need_frame(options);
 }
 
 /* --- frames -----------------------------------------------------------------
@@ -391,9 +397,7 @@ static enum err refuse_words(const struct source_options *options,
 {
     const struct encoder *const encoder = fitted(options);
     bool words =
-        encoder == NULL
-            ? !is_auto(options->categorical) || options->pairs
-            : encoder->classes.categories > 0 && options->memory == NULL;
+        encoder == NULL && (!is_auto(options->categorical) || options->pairs);
 
     for (uint32_t j = 0; encoder != NULL && j < encoder->columns; j++)
         words |= encoder->column[j].categorical;
@@ -401,6 +405,33 @@ static enum err refuse_words(const struct source_options *options,
                            "columns of categories are for csv and tsv; this "
                            "table holds numbers only")
                  : ERR_OK;
+}
+
+/* Of a file of numbers no label is one of a model's words.  Rows to be judged
+ * do without. */
+static enum err forget_labels(const struct source_options *options,
+                              struct stage *stage, struct why *why)
+{
+    const struct encoder *const encoder = fitted(options);
+    bool there = false;
+
+    if (encoder == NULL || encoder->classes.categories == 0)
+        return ERR_OK;
+    for (size_t k = 0; k < stage->count; k++)
+        for (uint32_t i = 0; i < stage->block[k].census.rows; i++) {
+            there |= !isnan(stage->block[k].label[i]);
+            stage->block[k].label[i] = nan("");
+        }
+    if (there && !options->unlabelled)
+        return why_set(why, ERR_MISMATCH,
+                       "its labels are numbers, and those of the training "
+                       "rows are words; write these rows as csv, with words");
+    if (there)
+        source_note(options,
+                    "%s: its labels are numbers, and those of the model are "
+                    "words, so nothing is told of how many are right",
+                    source_shown(options));
+    return ERR_OK;
 }
 
 enum err table_stage_npy(const struct source_options *options,
@@ -411,7 +442,7 @@ enum err table_stage_npy(const struct source_options *options,
     struct frame frame = {0};
     enum err err = refuse_words(options, why);
 
-    if (err == ERR_OK && needs_frame(options)) {
+    if (err == ERR_OK && numbers_need_frame(options)) {
         err = npy_frame(in, labels, count, takes_gaps(options), &form, &frame,
                         why);
         if (err == ERR_OK)
@@ -422,6 +453,8 @@ enum err table_stage_npy(const struct source_options *options,
         if (err == ERR_OK)
             err = keep_columns(options, &form, why);
     }
+    if (err == ERR_OK)
+        err = forget_labels(options, stage, why);
     frame_close(&frame);
     csv_close(&form);
     return err;
@@ -430,7 +463,7 @@ enum err table_stage_npy(const struct source_options *options,
 bool table_packs(const struct source_options *options)
 {
     return options->memory != NULL && options->memory->x != NULL &&
-           !needs_frame(options) && options->drop == NULL &&
+           !numbers_need_frame(options) && options->drop == NULL &&
            options->weight == NULL && options->label == NULL;
 }
 
@@ -568,11 +601,14 @@ enum err table_read_npy(const struct source_options *options,
 enum err table_read_idx(const struct source_options *options,
                         struct stage *stage, struct why *why)
 {
+    enum err err;
+
     if (options->labels_file == NULL && !options->unlabelled)
         return why_set(why, ERR_SHAPE,
                        "an IDX file has no labels; add --labels FILE");
     if (fitted(options) == NULL ? table_wants_encoder(options)
-                                : !encoder_is_plain(fitted(options)))
+                                : !encoder_plain_columns(fitted(options)))
         return table_refuse_encoder(why);
-    return read_binary(options, true, stage, why);
+    err = read_binary(options, true, stage, why);
+    return err == ERR_OK ? forget_labels(options, stage, why) : err;
 }

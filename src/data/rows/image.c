@@ -48,19 +48,76 @@ enum err image_parse(const char *text, struct image *image, struct why *why)
     return ERR_OK;
 }
 
+/* As torch has images: 1 or 3 channels, then pixels, of which there are more.
+ */
+static bool channels_first(const struct image *image)
+{
+    return (image->height == 1 || image->height == 3) && image->channels > 4;
+}
+
+/* What a file's own dimensions say.  Of one channel the numbers lie as they do
+ * behind the pixels. */
+static enum err settle_own(struct image *image, struct why *why)
+{
+    if (!channels_first(image))
+        return ERR_OK;
+    if (image->height == 3)
+        return why_set(why, ERR_UNSUPPORTED,
+                       "images of 3 x %u x %u, which looks like channels "
+                       "before pixels; save numpy.moveaxis(x, 1, -1), or say "
+                       "--shape 3x%ux%u if that is what they are",
+                       image->width, image->channels, image->width,
+                       image->channels);
+    *image = (struct image){image->width, image->channels, 1};
+    return ERR_OK;
+}
+
+static bool same(const struct image *a, const struct image *b)
+{
+    return a->height == b->height && a->width == b->width &&
+           a->channels == b->channels;
+}
+
+/* The user's shape of rows whose file has one, too. */
+static enum err settle_both(const struct image *said, struct image *own,
+                            const char *text, struct why *why)
+{
+    struct image turned = *own;
+
+    if (settle_own(&turned, NULL) == ERR_OK && same(said, &turned))
+        *own = turned;
+    if (same(said, own))
+        return ERR_OK;
+    return why_set(why, ERR_MISMATCH,
+                   "--shape %.32s, and the rows themselves are images of %u x "
+                   "%u x %u; leave out --shape",
+                   text, own->height, own->width, own->channels);
+}
+
 enum err image_settle(struct image *image, const char *text, uint32_t cols,
                       struct why *why)
 {
-    const enum err err = text == NULL ? ERR_OK : image_parse(text, image, why);
+    const bool own = image->height > 0 && image_columns(image) == cols;
+    struct image said = {0};
+    enum err err;
 
-    if (err != ERR_OK || image_columns(image) == cols)
+    if (text == NULL && own)
+        return settle_own(image, why);
+    if (text == NULL) {
+        *image = said;
+        return ERR_OK;
+    }
+    err = image_parse(text, &said, why);
+    if (err != ERR_OK)
         return err;
-    if (text != NULL)
+    if (own)
+        return settle_both(&said, image, text, why);
+    if (image_columns(&said) != cols)
         return why_set(why, ERR_MISMATCH,
                        "--shape %.32s has %llu numbers, and a row has %u "
                        "columns",
-                       text, (unsigned long long)image_columns(image), cols);
-    *image = (struct image){0};
+                       text, (unsigned long long)image_columns(&said), cols);
+    *image = said;
     return ERR_OK;
 }
 

@@ -23,9 +23,10 @@ uint64_t image_columns(const struct image *image);
 MUST_CHECK enum err image_parse(const char *text, struct image *image,
                                 struct why *why);
 
-/* Of rows of so many columns: as the user says in `text`, else (NULL) as the
- * file did, unless columns were added or left out.  ERR_MISMATCH: the text has
- * another number of columns. */
+/* Of rows of so many columns: as the file says, unless columns were added or
+ * left out, and as the user says in `text` (or NULL), which must be the same.
+ * ERR_MISMATCH, with a sentence: it is not, or has another number of columns.
+ * ERR_UNSUPPORTED, with one: three channels lie before the pixels. */
 MUST_CHECK enum err image_settle(struct image *image, const char *text,
                                  uint32_t cols, struct why *why);
 
