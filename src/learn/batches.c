@@ -7,13 +7,12 @@
 #include <stdio.h>
 
 #include "base/check.h"
+#include "learn/family/family.h"
 
-#define DEFAULT_PASSES 10u
-#define HELD_OUT_PART  "0.1"
-#define SHARES         32u
-#define CHUNK_LEAST    8u
-#define CHUNK_MOST     256u
-#define NET_CHUNK      16u /* A microbatch. */
+#define HELD_OUT_PART "0.1"
+#define SHARES        32u
+#define CHUNK_LEAST   8u
+#define CHUNK_MOST    256u
 
 uint32_t batches_default_chunk_rows(uint32_t batch)
 {
@@ -77,6 +76,7 @@ uint32_t batches_warmup(const struct sampler *sampler, uint32_t steps)
 
 /* Local batches are of the chunks that the rows are cut into. */
 static uint32_t chunk_rows_of(const struct recipe *recipe,
+                              const struct family *family,
                               const struct dataset *data,
                               enum sampler_kind kind, uint32_t batch)
 {
@@ -84,12 +84,12 @@ static uint32_t chunk_rows_of(const struct recipe *recipe,
         return data->chunk_rows;
     if (recipe_given(recipe, OPT_CHUNK_ROWS))
         return (uint32_t)recipe_count(recipe, OPT_CHUNK_ROWS);
-    return recipe_text(recipe, OPT_NET) != NULL
-               ? NET_CHUNK
-               : batches_default_chunk_rows(batch);
+    return family->chunk_rows > 0 ? family->chunk_rows
+                                  : batches_default_chunk_rows(batch);
 }
 
-enum err batches_choose(const struct recipe *recipe, const struct dataset *data,
+enum err batches_choose(const struct recipe *recipe,
+                        const struct family *family, const struct dataset *data,
                         struct sampler *sampler, struct why *why)
 {
     const char *shuffle = recipe_text(recipe, OPT_SHUFFLE);
@@ -106,9 +106,9 @@ enum err batches_choose(const struct recipe *recipe, const struct dataset *data,
                              "--batch B, their rows");
     if (batch >= data->rows)
         return ERR_OK;
-    *sampler =
-        sampler_of(kind, data->rows, chunk_rows_of(recipe, data, kind, batch),
-                   batch, recipe_count(recipe, OPT_SEED));
+    *sampler = sampler_of(kind, data->rows,
+                          chunk_rows_of(recipe, family, data, kind, batch),
+                          batch, recipe_count(recipe, OPT_SEED));
     if (sampler_chunks(sampler) <= CHUNKS_MAX)
         return ERR_OK;
     return why_set(why, ERR_TOOBIG,
@@ -118,21 +118,50 @@ enum err batches_choose(const struct recipe *recipe, const struct dataset *data,
                    CHUNKS_MAX);
 }
 
-enum err batches_steps(const struct recipe *recipe,
+enum err batches_cut(const struct recipe *recipe, const struct family *family,
+                     struct dataset *data, struct why *why)
+{
+    const uint32_t least = data->rows / CHUNKS_MAX + 1;
+    enum err err;
+
+    if (family->chunk_rows == 0 || recipe_given(recipe, OPT_CHUNK_ROWS) ||
+        recipe_text(recipe, OPT_BATCH) == NULL ||
+        recipe_count(recipe, OPT_BATCH) < data->rows)
+        return ERR_OK;
+    err = dataset_cut(data,
+                      family->chunk_rows > least ? family->chunk_rows : least);
+    return err == ERR_OK ? err : why_set(why, err, "%s", err_text(err));
+}
+
+bool batches_counted(const struct recipe *recipe, const struct family *family,
+                     const struct sampler *sampler)
+{
+    return recipe_given(recipe, OPT_PASSES) ||
+           (!recipe_given(recipe, OPT_STEPS) &&
+            (sampler->kind != SAMPLER_WHOLE || family->steps_least > 0));
+}
+
+static uint64_t default_passes(const struct family *family, uint64_t each)
+{
+    const uint64_t least = (family->steps_least + each - 1) / each;
+
+    return least > family->passes ? least : family->passes;
+}
+
+enum err batches_steps(const struct recipe *recipe, const struct family *family,
                        const struct sampler *sampler, uint32_t *steps,
                        struct why *why)
 {
     const bool passes = recipe_given(recipe, OPT_PASSES);
     const uint64_t each = sampler_steps(sampler);
-    const uint64_t all =
-        each * (passes ? recipe_count(recipe, OPT_PASSES) : DEFAULT_PASSES);
+    const uint64_t all = each * (passes ? recipe_count(recipe, OPT_PASSES)
+                                        : default_passes(family, each));
 
     if (passes && recipe_given(recipe, OPT_STEPS))
         return why_set(why, ERR_SHAPE,
                        "--passes and --steps both say when to end; leave one "
                        "of them out");
-    if (!passes &&
-        (sampler->kind == SAMPLER_WHOLE || recipe_given(recipe, OPT_STEPS)))
+    if (!batches_counted(recipe, family, sampler))
         return ERR_OK;
     if (all > UINT32_MAX)
         return why_set(why, ERR_TOOBIG,

@@ -8,6 +8,8 @@
 #include "data/rows/dataset.h"
 #include "learn/recipe/recipe.h"
 
+struct family;
+
 /* Rows of a chunk of such a batch when nobody says: a 32nd of it, so that many
  * workers can share it, 8 at least and 256 at most; a multiple of 8. */
 uint32_t batches_default_chunk_rows(uint32_t batch);
@@ -32,11 +34,21 @@ bool batches_wanted(const struct recipe *recipe);
 /* As --batch and --shuffle say; `sampler` is sampler_whole if all rows are in
  * every step.  ERR_SHAPE, ERR_TOOBIG with a sentence. */
 MUST_CHECK enum err batches_choose(const struct recipe *recipe,
+                                   const struct family *family,
                                    const struct dataset *data,
                                    struct sampler *sampler, struct why *why);
 
-/* The steps of --passes, or the default of batches, in place of `steps`. */
+/* Rows that are all in every step, in chunks of what is a batch's, too. */
+MUST_CHECK enum err batches_cut(const struct recipe *recipe,
+                                const struct family *family,
+                                struct dataset *data, struct why *why);
+
+/* Does a number of passes, said or not, say when to end? */
+bool batches_counted(const struct recipe *recipe, const struct family *family,
+                     const struct sampler *sampler);
+/* The steps of --passes, or the family's default, in place of `steps`. */
 MUST_CHECK enum err batches_steps(const struct recipe *recipe,
+                                  const struct family *family,
                                   const struct sampler *sampler,
                                   uint32_t *steps, struct why *why);
 

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "learn/batches.h"
+#include "learn/family/family.h"
 #include "learn/recipe/habit.h"
 #include "learn/rows.h"
 #include "model/linear/bounds.h"
@@ -218,19 +219,29 @@ static enum err take_batch_rate(const struct recipe *recipe,
     return err;
 }
 
+bool numbers_rate(const struct recipe *recipe, double rate,
+                  struct optim_options *optim)
+{
+    const uint32_t workers = batches_workers(recipe);
+
+    if (recipe_given(recipe, OPT_LR))
+        rate = recipe_real(recipe, OPT_LR);
+    if (rate <= 0)
+        return false;
+    optim->rate = rate * workers;
+    if (workers > 1 && !recipe_given(recipe, OPT_WARMUP))
+        optim->warmup = batches_warmup(&optim->sampler, optim->steps);
+    return true;
+}
+
 static enum err take_rate(const struct recipe *recipe,
                           const struct problem *problem, struct pool *pool,
                           struct optim_options *optim, struct why *why)
 {
     enum err err;
 
-    if (recipe_given(recipe, OPT_LR)) {
-        optim->rate = recipe_real(recipe, OPT_LR) * batches_workers(recipe);
-        if (batches_workers(recipe) > 1 && !recipe_given(recipe, OPT_WARMUP))
-            optim->warmup = batches_warmup(&optim->sampler, optim->steps);
-        return ERR_OK;
-    }
-    if (!needs_rate(optim->kind))
+    /* One that is worked out knows how large batches are. */
+    if (numbers_rate(recipe, 0, optim) || !needs_rate(optim->kind))
         return ERR_OK;
     err = problem_default_rate(problem, optim->l2, &optim->rate);
     if (err == ERR_OK)
@@ -242,8 +253,9 @@ static enum err take_rate(const struct recipe *recipe,
     return ERR_OK;
 }
 
-enum err numbers_begin(const struct recipe *recipe, const struct dataset *data,
-                       struct numbers *numbers, struct why *why)
+enum err numbers_begin(const struct recipe *recipe, const struct family *family,
+                       const struct dataset *data, struct numbers *numbers,
+                       struct why *why)
 {
     struct optim_options *const optim = &numbers->optim;
     const uint32_t rows = numbers_rows(data);
@@ -254,9 +266,10 @@ enum err numbers_begin(const struct recipe *recipe, const struct dataset *data,
     if (rows == 0)
         return why_set(why, ERR_SHAPE, "no row is left to train on");
     optim->rows = rows;
-    err = batches_choose(recipe, data, &optim->sampler, why);
+    err = batches_choose(recipe, family, data, &optim->sampler, why);
     if (err == ERR_OK)
-        err = batches_steps(recipe, &optim->sampler, &optim->steps, why);
+        err =
+            batches_steps(recipe, family, &optim->sampler, &optim->steps, why);
     if (err == ERR_OK)
         err = check_penalty(recipe, why);
     if (err == ERR_OK)
@@ -273,7 +286,7 @@ enum err numbers_choose(const struct recipe *recipe, enum model_kind model,
     const bool regression = model_ops(model)->regression;
     const uint32_t rows = numbers_rows(data);
     struct numbers made;
-    enum err err = numbers_begin(recipe, data, &made, why);
+    enum err err = numbers_begin(recipe, &linear_family, data, &made, why);
 
     if (err != ERR_OK)
         return err;

@@ -12,6 +12,8 @@
 #include "model/linear/problem.h"
 #include "optim/optim.h"
 
+struct family;
+
 struct numbers {
     struct optim_options optim;
     /* Multiplies objectives when they are shown: C N with LIBLINEAR's flags,
@@ -24,8 +26,13 @@ uint32_t numbers_rows(const struct dataset *data);
 
 /* What all families share: the optimiser's own, rows, batches, steps. */
 MUST_CHECK enum err numbers_begin(const struct recipe *recipe,
+                                  const struct family *family,
                                   const struct dataset *data,
                                   struct numbers *numbers, struct why *why);
+/* A rate that was said, or `rate`, if that is above 0, by --batch-per-worker
+ * times the number of workers, with a warm-up; false: there is none. */
+bool numbers_rate(const struct recipe *recipe, double rate,
+                  struct optim_options *optim);
 /* A penalty that was said, by either name; false: none was. */
 bool numbers_penalty(const struct recipe *recipe, double *l2);
 /* Steps over batches end as far from the optimum as the rate is large, so that

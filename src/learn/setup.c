@@ -220,9 +220,11 @@ static enum err try_code(struct setup *setup, const struct recipe *recipe,
                          struct why *why)
 {
     struct optim_options optim = {0};
-    const enum err err =
-        batches_choose(recipe, &setup->data, &optim.sampler, why);
+    const struct family *const family = setup_family(setup);
+    enum err err = batches_cut(recipe, family, &setup->data, why);
 
+    if (err == ERR_OK)
+        err = batches_choose(recipe, family, &setup->data, &optim.sampler, why);
     return err == ERR_OK
                ? workers_try_code(
                      setup, recipe,
@@ -258,14 +260,19 @@ enum err setup_optimiser(const struct setup *setup, struct recipe *recipe,
 static enum err record_choices(const struct setup *setup, struct recipe *recipe,
                                struct why *why)
 {
+    const struct sampler *const sampler = &setup->optim.sampler;
     enum err err = recipe_put(recipe, OPT_MODEL, model_ops(setup->model)->name,
                               ORIGIN_DEFAULT, why);
 
     if (err == ERR_OK)
         err = recipe_record_count(recipe, OPT_CHUNK_ROWS,
-                                  setup->optim.sampler.kind != SAMPLER_WHOLE
-                                      ? setup->optim.sampler.chunk_rows
+                                  sampler->kind != SAMPLER_WHOLE
+                                      ? sampler->chunk_rows
                                       : setup->data.chunk_rows,
+                                  why);
+    if (err == ERR_OK && batches_counted(recipe, setup_family(setup), sampler))
+        err = recipe_record_count(recipe, OPT_PASSES,
+                                  setup->optim.steps / sampler_steps(sampler),
                                   why);
     if (err == ERR_OK)
         err = recipe_record_count(recipe, OPT_STEPS, setup->optim.steps, why);

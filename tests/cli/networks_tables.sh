@@ -20,3 +20,12 @@ done | uniq | wc -l
 # The rows held out do not tell the mean.
 "$MUSTER" train numbers.csv v.safetensors --net "dense1" --model linear -q --passes 1 --valid 0.5 >valid.txt
 test "$("$MUSTER" model show v.safetensors | grep ^answers)" != "$("$MUSTER" model show n.safetensors | grep ^answers)" || echo "held-out rows were looked at"
+# Few rows: as many passes as make 1,000 steps, in microbatches of 16, whether a
+# batch has all rows or not; and all rows are gd's, whatever the batch is called.
+hash() { "$MUSTER" train numbers.csv --net "dense16 relu dense1" --model linear "$@" 2>&1 >out | sed -n 's/.*; adam/adam/p' >&2; sed -n 's/^model *//p' out; }
+for same in "|--passes 334 --chunk-rows 16 --batch 128" "--batch 300|--batch 5000 --passes 1000 --chunk-rows 16" "--batch 300 --optim gd --passes 20 --lr 0.1|--batch 999 --optim gd --steps 20 --lr 0.1 --chunk-rows 16 -n 2" \
+    "--batch-per-worker 32 -n 2 --passes 20|--batch 64 --lr 0.004 --schedule cosine --warmup 20 --passes 20" "--batch-per-worker 32 -n 2 --passes 20 --lr 0.001|--batch 64 --lr 0.002 --warmup 20 --passes 20"
+do
+    test "$(hash ${same%|*} 2>>told)" = "$(hash ${same#*|} 2>>told)" || echo "$same: two hashes"
+done
+sort -u told

@@ -11,6 +11,7 @@
 #include "data/rows/labels.h"
 #include "data/span.h"
 #include "learn/classes.h"
+#include "learn/family/family.h"
 #include "learn/recipe/habit.h"
 
 #define LABELS_SHOWN 5u
@@ -83,10 +84,12 @@ static void goal_text(const struct cli *cli, const struct setup *setup,
 
 static const char *intercept_text(const struct setup *setup)
 {
+    if (!setup_family(setup)->constant)
+        return "";
     if (!setup->intercept)
-        return "no intercept";
-    return setup->optim.l2_stride > 0 ? "w without the intercept"
-                                      : "w with the intercept";
+        return ", no intercept";
+    return setup->optim.l2_stride > 0 ? ", w without the intercept"
+                                      : ", w with the intercept";
 }
 
 /* Labels that look like classes, but for one of which there are few rows. */
@@ -151,6 +154,21 @@ static void weights_text(const struct options *options, char text[TEXT_SIZE])
                    rows == NULL ? "" : rows);
 }
 
+/* "at most 100 steps", "10 passes (default), 1600 steps". */
+static void end_text(const struct cli *cli, const struct setup *setup,
+                     char text[TEXT_SIZE])
+{
+    const char *passes = option_text(&cli->options, OPT_PASSES);
+
+    if (passes == NULL)
+        (void)snprintf(text, TEXT_SIZE, "at most %u steps", setup->optim.steps);
+    else
+        (void)snprintf(text, TEXT_SIZE, "%.20s passes%s, %u steps", passes,
+                       option_given(&cli->options, OPT_PASSES) ? ""
+                                                               : " (default)",
+                       setup->optim.steps);
+}
+
 /* "gd", "gd on batches of 128 rows, 16 a pass". */
 static void steps_text(const struct setup *setup, char text[TEXT_SIZE])
 {
@@ -169,15 +187,15 @@ void announce_goal(const struct cli *cli, const struct setup *setup,
                    const char *what)
 {
     char goal[TEXT_SIZE], reason[TEXT_SIZE], weights[TEXT_SIZE];
-    char steps[TEXT_SIZE];
+    char steps[TEXT_SIZE], end[TEXT_SIZE];
 
+    end_text(cli, setup, end);
     goal_text(cli, setup, goal);
     steps_text(setup, steps);
     weights_text(&cli->options, weights);
-    say_note(
-        cli, "muster: %smodel %s (%s): least %s, %s%s; %s, at most %u steps",
-        what, model_ops(setup->model)->name, model_reason(cli, setup, reason),
-        goal, intercept_text(setup), weights, steps, setup->optim.steps);
+    say_note(cli, "muster: %smodel %s (%s): least %s%s%s; %s, %s", what,
+             model_ops(setup->model)->name, model_reason(cli, setup, reason),
+             goal, intercept_text(setup), weights, steps, end);
 }
 
 void announce_run(const struct cli *cli, const struct setup *setup)

@@ -30,6 +30,24 @@ uint32_t dataset_default_chunk_rows(uint32_t rows)
     return (wanted + CHUNK_ROWS_STEP - 1) / CHUNK_ROWS_STEP * CHUNK_ROWS_STEP;
 }
 
+enum err dataset_cut(struct dataset *data, uint32_t chunk_rows)
+{
+    const uint32_t chunks =
+        data->rows / chunk_rows + (data->rows % chunk_rows != 0);
+    struct chunkset present;
+    enum err err;
+
+    CHECK(data->cut == NULL && chunkset_full(&data->present));
+    err = chunkset_init(&present, chunks);
+    if (err != ERR_OK)
+        return err;
+    chunkset_fill(&present);
+    chunkset_close(&data->present);
+    data->present = present;
+    data->chunk_rows = chunk_rows;
+    return ERR_OK;
+}
+
 bool dataset_is_sparse(const struct dataset *data)
 {
     return storage_is_sparse(data->storage);

@@ -103,6 +103,9 @@ MUST_CHECK enum err dataset_init_hollow(struct dataset *data,
                                         const uint32_t *rows, uint32_t count,
                                         uint32_t cols, uint32_t chunk_rows);
 
+/* Cut the rows, all of them present, into chunks of so many.  ERR_NOMEM. */
+MUST_CHECK enum err dataset_cut(struct dataset *data, uint32_t chunk_rows);
+
 uint32_t dataset_chunks(const struct dataset *data);
 uint32_t dataset_first_row(const struct dataset *data, uint32_t chunk);
 bool dataset_is_sparse(const struct dataset *data);

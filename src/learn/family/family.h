@@ -16,6 +16,13 @@ struct family {
     bool constant;  /* A column of 1 may be added to the rows: the intercept. */
     bool numbered;  /* Two classes are 0 and 1, as more are; not -1 and 1. */
     bool converges; /* It can be told whether there is more to gain. */
+    /* Where nobody says: rows of a chunk, whether a step is over a batch or
+     * over all rows; 0: a share of the batch, and of all rows what
+     * dataset_default_chunk_rows says. */
+    uint32_t chunk_rows;
+    /* Where nobody says: passes, and as many more as make so many steps; 0:
+     * steps over all rows are not counted by passes. */
+    uint32_t passes, steps_least;
     /* What is chosen where nobody says, before rows are read; may be NULL. */
     enum err (*begin)(struct recipe *recipe, struct why *why);
     /* The name of the model that the labels ask for; NULL: they do not say. */

@@ -10,6 +10,8 @@
 #include "math/kernel/softmax.h"
 #include "node/fixed/evaluate.h"
 
+#define DEFAULT_PASSES 10u
+
 /* By the labels, as data/rows/labels.h took them; NULL: one, or many of which
  * the owners of the rows do not say how often they are seen. */
 static const char *model_of(const struct setup *setup)
@@ -152,6 +154,7 @@ static struct digest hash(const struct setup *setup, const double *w)
 const struct family linear_family = {
     .constant = true,
     .converges = true,
+    .passes = DEFAULT_PASSES,
     .model = model_of,
     .build = start_linear,
     .optimiser = optimiser,

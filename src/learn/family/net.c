@@ -20,8 +20,11 @@
 #include "model/net/scores.h"
 #include "os/run/threads.h"
 
-#define DEFAULT_BATCH "128"
-#define DEFAULT_OPTIM "adam"
+#define DEFAULT_BATCH  "128"
+#define DEFAULT_OPTIM  "adam"
+#define DEFAULT_PASSES 10u
+#define STEPS_LEAST    1000u /* Of few rows ten passes lead nowhere. */
+#define MICROBATCH     16u
 
 /* Rates of who names none, along a cosine: there is no curvature to go by.  Of
  * adam what was best on MNIST and gen:digits (docs/networks.md), of the others
@@ -197,7 +200,8 @@ static double rate_of(enum optim_kind kind)
 static enum err numbers(const struct setup *setup, const struct recipe *recipe,
                         struct pool *pool, struct numbers *out, struct why *why)
 {
-    const enum err err = numbers_begin(recipe, &setup->data, out, why);
+    const enum err err =
+        numbers_begin(recipe, &net_family, &setup->data, out, why);
     struct optim_options *const optim = &out->optim;
 
     (void)pool;
@@ -208,12 +212,9 @@ static enum err numbers(const struct setup *setup, const struct recipe *recipe,
     optim->start = setup->start;
     if (!numbers_penalty(recipe, &optim->l2))
         optim->l2 = 0;
-    if (recipe_given(recipe, OPT_LR)) {
-        optim->rate = recipe_real(recipe, OPT_LR);
-        return ERR_OK;
-    }
-    optim->rate = rate_of(optim->kind);
-    numbers_let_fall(recipe, optim);
+    (void)numbers_rate(recipe, rate_of(optim->kind), optim);
+    if (!recipe_given(recipe, OPT_LR))
+        numbers_let_fall(recipe, optim);
     return ERR_OK;
 }
 
@@ -380,6 +381,9 @@ static struct digest hash(const struct setup *setup, const double *w)
 
 const struct family net_family = {
     .numbered = true,
+    .chunk_rows = MICROBATCH,
+    .passes = DEFAULT_PASSES,
+    .steps_least = STEPS_LEAST,
     .begin = begin,
     .model = model_of,
     .build = build,

@@ -357,8 +357,8 @@ static const struct option table[RECIPE_OPTIONS] = {
          .value = "B",
          LIMITS(1, 1 << 30),
          .help = "--batch of B rows for each worker wanted at the start, and "
-                 "--lr times their number, with --warmup; who dies or joins "
-                 "changes neither",
+                 "--lr times their number, with --warmup (of --net its own "
+                 "rate, too); who dies or joins changes neither",
          .traits = TRAIT(NEEDS_WORKERS) | TRAIT(BATCH)},
     [OPT_SHUFFLE] = {.name = "shuffle",
                      .kind = VALUE_CHOICE,
@@ -372,7 +372,7 @@ static const struct option table[RECIPE_OPTIONS] = {
                     .kind = VALUE_COUNT,
                     .value = "N",
                     LIMITS(1, COUNT_MAX),
-                    .shown = "10, with --batch",
+                    .shown = "10; --net 1000 steps or more",
                     .help = "how often each row is seen, instead of --steps",
                     .traits = TRAIT(PASSES)},
     [OPT_PATIENCE] = {.name = "patience",
