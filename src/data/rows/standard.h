@@ -13,8 +13,10 @@ struct standard {
     double factor; /* 1 / deviation; 0: they are all the same. */
 };
 
-/* Of finite numbers, one at least. */
+/* Of finite numbers, one at least; of those whose weight is above 0, each
+ * counted once, if there are weights. */
 double standard_mean(const double *x, uint32_t count);
-struct standard standard_of(const double *x, uint32_t count);
+struct standard standard_of(const double *x, const double *weight,
+                            uint32_t count);
 
 #endif /* DATA_STANDARD_H */

@@ -20,7 +20,8 @@ struct sample {
 
 static void fit_standard(const struct sample *sample, struct encoded_column *to)
 {
-    const struct standard standard = standard_of(sample->x, sample->count);
+    const struct standard standard =
+        standard_of(sample->x, NULL, sample->count);
 
     to->offset = standard.mean;
     to->factor = standard.factor;

@@ -92,7 +92,7 @@ static struct neural_units units_of(const struct setup *setup)
     units = neural_units(image_divisor(data));
     if (model_ops(setup->model)->classes)
         return units;
-    standard = standard_of(data->y, data->rows);
+    standard = standard_of(data->y, data->weight, data->rows);
     units.mean = standard.mean;
     if (standard.factor > 0)
         units.spread = 1 / standard.factor;
