@@ -19,20 +19,7 @@ done 2>&1
 
 # A file as others would write it, in torch's order.
 cat >write.py <<'END'
-import json
-import struct
-import sys
-
-
-def write(name, notes, tensors):
-    head, data = {"__metadata__": notes}, b""
-    for key, (shape, values) in tensors.items():
-        numbers = struct.pack("<%df" % len(values), *values)
-        head[key] = {"dtype": "F32", "shape": shape,
-                     "data_offsets": [len(data), len(data) + len(numbers)]}
-        data += numbers
-    head = json.dumps(head).encode()
-    open(name, "wb").write(struct.pack("<Q", len(head)) + head + data)
+from tensors import write
 
 
 notes = {"net": "conv2x2x1 relu dense2", "shape": "2x3x1", "loss": "softmax",
@@ -45,7 +32,7 @@ write("nan.safetensors", notes, dict(tensors, **{"0.bias": ([1], [float("nan")])
 write("foreign.safetensors", {"format": "pt"}, tensors)
 write("changed.safetensors", dict(notes, hash="00"), tensors)
 END
-python3 write.py
+PYTHONPATH=$ROOT/tests/lib/lib python3 -B write.py
 "$MUSTER" model show m.safetensors | sed "$size"
 "$MUSTER" model show m.safetensors --format json | python3 -c '
 import json, sys

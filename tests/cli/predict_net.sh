@@ -1,19 +1,7 @@
 # A network in a file, as others would write it, judges rows: linear, so that
 # its answers can be told by hand; and one with a convolution, by torch's order.
 cat >write.py <<'END'
-import json
-import struct
-
-
-def write(name, notes, tensors):
-    head, data = {"__metadata__": notes}, b""
-    for key, (shape, values) in tensors.items():
-        numbers = struct.pack("<%df" % len(values), *values)
-        head[key] = {"dtype": "F32", "shape": shape,
-                     "data_offsets": [len(data), len(data) + len(numbers)]}
-        data += numbers
-    head = json.dumps(head).encode()
-    open(name, "wb").write(struct.pack("<Q", len(head)) + head + data)
+from tensors import write
 
 
 plane = {"net": "dense3", "shape": "1x1x2", "loss": "softmax", "divisor": "2",
@@ -30,7 +18,7 @@ write("conv.safetensors",
       {"0.weight": ([1, 2, 1, 2], [0, 1, 0, 0]), "0.bias": ([1], [-4]),
        "3.weight": ([2, 2], [1, 0, 0, 1]), "3.bias": ([2], [.5, 0])})
 END
-python3 write.py
+PYTHONPATH=$ROOT/tests/lib/lib python3 -B write.py
 printf '5 1:2\n7 2:4\n9 1:-2 2:-2\n5 2:1\n' >rows
 "$MUSTER" predict rows plane.safetensors
 "$MUSTER" predict rows plane.safetensors --style csv --probability -q

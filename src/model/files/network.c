@@ -21,7 +21,7 @@
 
 static const char *const losses[] = {
     [NEURAL_SOFTMAX] = "softmax", [NEURAL_SQUARED] = "squared"};
-enum { LOSS_NAMES = sizeof losses / sizeof *losses, NOTES_MAX = 10 };
+enum { LOSS_NAMES = sizeof losses / sizeof *losses, NOTES_MAX = 11 };
 enum { SHAPE_SIZE = 48 };
 
 /* Of classes only the first. */
@@ -78,11 +78,36 @@ static char *encoder_text(const struct encoder *encoder)
     return made;
 }
 
+/* What decides predictions and is text, in the order of the digest. */
+static const char *const decisive[] = {"net",  "shape",  "loss",   "divisor",
+                                       "mean", "spread", "labels", "profile",
+                                       "hash", "encoder"};
+
+/* Of the texts that `find` says are there. */
+static const char *digest_notes(const char *(*find)(const void *, const char *),
+                                const void *notes, char text[DIGEST_TEXT])
+{
+    struct hasher hasher;
+    struct digest digest;
+
+    hasher_init(&hasher);
+    for (size_t i = 0; i < sizeof decisive / sizeof *decisive; i++) {
+        const char *const said = find(notes, decisive[i]);
+
+        if (said == NULL)
+            continue;
+        hasher_add(&hasher, decisive[i], strlen(decisive[i]) + 1);
+        hasher_add(&hasher, said, strlen(said) + 1);
+    }
+    digest = hasher_end(&hasher);
+    return digest_text(&digest, text);
+}
+
 /* What the metadata points to. */
 struct notes {
     struct tensor_note note[NOTES_MAX];
     size_t count;
-    char shape[SHAPE_SIZE], hash[DIGEST_TEXT];
+    char shape[SHAPE_SIZE], hash[DIGEST_TEXT], digest[DIGEST_TEXT];
     char units[UNITS][MODEL_NUMBER_SIZE];
     char *labels, *encoder;
 };
@@ -91,6 +116,16 @@ static void note(struct notes *notes, const char *key, const char *text)
 {
     if (text != NULL)
         notes->note[notes->count++] = (struct tensor_note){key, text};
+}
+
+static const char *find_made(const void *context, const char *key)
+{
+    const struct notes *const notes = context;
+
+    for (size_t i = 0; i < notes->count; i++)
+        if (strcmp(notes->note[i].key, key) == 0)
+            return notes->note[i].text;
+    return NULL;
 }
 
 static enum err make_notes(const struct model_file *model, struct notes *notes)
@@ -122,6 +157,7 @@ static enum err make_notes(const struct model_file *model, struct notes *notes)
     note(notes, "profile", PROFILE_NET_NAME);
     note(notes, "hash", digest_text(&hash, notes->hash));
     note(notes, "encoder", notes->encoder);
+    note(notes, "digest", digest_notes(find_made, notes, notes->digest));
     return ERR_OK;
 }
 
@@ -376,6 +412,33 @@ static enum err check_hash(const struct safetensors *file,
                    "was changed or damaged");
 }
 
+static const char *find_read(const void *context, const char *key)
+{
+    return safetensors_note(context, key);
+}
+
+/* Before anything of it is believed. */
+static enum err check_notes(const struct safetensors *file, struct why *why)
+{
+    const char *const profile = safetensors_note(file, "profile");
+    const char *const digest = safetensors_note(file, "digest");
+    char text[DIGEST_TEXT];
+
+    if (profile != NULL && strcmp(profile, PROFILE_NET_NAME) != 0)
+        return why_set(why, ERR_UNSUPPORTED,
+                       "it was trained in profile '%s', and this release "
+                       "computes in %s: take the release that saved it",
+                       quote_text(profile).text, PROFILE_NET_NAME);
+    if (digest == NULL && safetensors_note(file, "hash") == NULL)
+        return ERR_OK;
+    if (digest != NULL &&
+        strcmp(digest, digest_notes(find_read, file, text)) == 0)
+        return ERR_OK;
+    return why_set(why, ERR_FORMAT,
+                   "its metadata has another digest than it says: it was "
+                   "changed or damaged");
+}
+
 /* One for each output, blanks between them. */
 static enum err take_labels(const struct safetensors *file,
                             struct model_file *model, struct why *why)
@@ -442,6 +505,8 @@ static enum err decode(const struct safetensors *file, struct model_file *model,
     struct said said;
     enum err err = find_said(file, &said, why);
 
+    if (err == ERR_OK)
+        err = check_notes(file, why);
     model->net = mem_new(1, sizeof *model->net);
     if (model->net == NULL)
         return why_set(why, ERR_NOMEM, "out of memory");

@@ -14,6 +14,10 @@
  *     profile   the arithmetic that trained it
  *     hash      SHA-256 of all parameters in the order of neural.h
  *     encoder   what is known of the columns, as data/table/encode.h writes it
+ *     digest    SHA-256 of all the above, key and text, each ending with a 0
+ *
+ * A file without hash and digest is another program's and is believed; one with
+ * a hash must have the digest, too, and a profile that this release knows.
  */
 #ifndef MODEL_FILES_NETWORK_H
 #define MODEL_FILES_NETWORK_H

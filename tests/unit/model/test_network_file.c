@@ -156,7 +156,7 @@ static const double doubles[] = {1, 2, 3, 4};
     }
 
 struct wrong {
-    struct tensor_note note[6];
+    struct tensor_note note[8];
     struct tensor tensor[3];
     size_t tensors;
     const char *sentence;
@@ -193,6 +193,10 @@ struct wrong {
 #define HASH(text)                                                             \
     {                                                                          \
         "hash", text                                                           \
+    }
+#define DIGEST(text)                                                           \
+    {                                                                          \
+        "digest", text                                                         \
     }
 #define GOOD                                                                   \
     {                                                                          \
@@ -257,10 +261,25 @@ static const struct wrong wrongs[] = {
      TENSORS,
      "its labels are not 2 different numbers, one for each output"},
     {{NET("dense2"), SHAPE("1x1x2"), LOSS("softmax"), DIVISOR("1"),
-      LABELS("0 1"), HASH("00")},
+      LABELS("0 1"), HASH("00"),
+      DIGEST("b3b25d919b7eaa11fbe65b500c222bfe"
+             "93dde084b704ab513d410f6867222b6b")},
      TENSORS,
      "its numbers have another hash than its metadata says: it was changed or "
      "damaged"},
+    {{NET("dense2"), SHAPE("1x1x2"), LOSS("softmax"), DIVISOR("1"),
+      LABELS("0 1"), HASH("00")},
+     TENSORS,
+     "its metadata has another digest than it says: it was changed or damaged"},
+    {{NET("dense2"),
+      SHAPE("1x1x2"),
+      LOSS("softmax"),
+      DIVISOR("1"),
+      LABELS("0 1"),
+      {"profile", "net-f32-2"}},
+     TENSORS,
+     "it was trained in profile 'net-f32-2', and this release computes in "
+     "net-f32-1: take the release that saved it"},
     {{NET("dense2"),
       SHAPE("1x1x2"),
       LOSS("softmax"),
@@ -298,7 +317,7 @@ static void test_wrong(void **state)
         size_t notes = 0, size = 0;
         char *bytes = NULL;
 
-        while (notes < 6 && wrong->note[notes].key != NULL)
+        while (notes < 8 && wrong->note[notes].key != NULL)
             notes++;
         assert_int_equal(safetensors_write(wrong->note, notes, wrong->tensor,
                                            wrong->tensors, &bytes, &size),
@@ -334,6 +353,43 @@ static void test_every_bit_counts(void **state)
     mem_free(bytes);
 }
 
+/* Whatever decides predictions, edited into something else that is right by
+ * itself. */
+static void test_edited(void **state)
+{
+    static const char *const edits[][2] = {
+        {"tanh", "relu"},     {"4x3x2", "3x4x2"},   {"\"255\"", "\"254\""},
+        {"3 -1.5", "4 -1.5"}, {"drop.5", "drop.4"}, {"encoder", "encodes"},
+    };
+    struct model_file model =
+        make("conv2x2x3 relu drop.5 dense4 tanh dense3", NEURAL_SOFTMAX);
+    struct model_file again;
+    struct why why = {0};
+    char *bytes = NULL;
+    size_t size = 0;
+
+    (void)state;
+    model.encoder.kind = ENCODER_ROWS;
+    assert_int_equal(model_file_encode(&model, &bytes, &size), ERR_OK);
+    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+        const size_t length = strlen(edits[i][0]);
+        char *const at = strstr(bytes + 8, edits[i][0]);
+
+        assert_non_null(at);
+        memcpy(at, edits[i][1], length);
+        assert_int_not_equal(model_file_decode(&again, bytes, size, &why),
+                             ERR_OK);
+        assert_string_equal(why.text,
+                            "its metadata has another digest than it says: it "
+                            "was changed or damaged");
+        memcpy(at, edits[i][0], length);
+    }
+    assert_int_equal(model_file_decode(&again, bytes, size, &why), ERR_OK);
+    model_file_close(&again);
+    model_file_close(&model);
+    mem_free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +398,7 @@ int main(void)
         cmocka_unit_test(test_not_finite_is_not_written),
         cmocka_unit_test(test_wrong),
         cmocka_unit_test(test_every_bit_counts),
+        cmocka_unit_test(test_edited),
     };
 
     return cmocka_run_group_tests_name("network_file", tests, NULL, NULL);
