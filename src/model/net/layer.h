@@ -101,6 +101,15 @@ bool layer_number(const char **text, uint32_t *number);
 bool layer_option(const char **text, char mark, uint32_t otherwise,
                   uint32_t *number);
 
+/* The product, or SIZE_MAX where it is larger: counts are compared with what is
+ * possible only after they were multiplied. */
+static inline size_t layer_times(size_t a, size_t b)
+{
+    size_t product;
+
+    return __builtin_mul_overflow(a, b, &product) ? SIZE_MAX : product;
+}
+
 /* Numbers [first, first + count) of a tensor's gradient; `bias`: of the bias.
  * Layers that go sample by sample say all numbers of a tensor at once. */
 void layer_add(const struct layer *layer, const struct layer_call *call,

@@ -43,9 +43,10 @@ static const char *shape(struct layer *l)
         l->in.width + 2 * l->pad < l->wide)
         return "kernel is larger than its input";
     l->to = (struct neural_shape){conv_height(&c), conv_width(&c), l->out};
-    l->weights = l->out * conv_patch(&c);
+    l->weights = layer_times(layer_times(l->out, (size_t)l->tall * l->wide),
+                             l->in.channels);
     l->biases = l->out;
-    l->inputs = (uint32_t)conv_patch(&c);
+    l->inputs = (uint32_t)(l->weights / l->out);
     l->outputs = (size_t)l->tall * l->wide * l->out;
     return NULL;
 }

@@ -31,7 +31,7 @@ static const char *shape(struct layer *l)
 {
     l->inputs = (uint32_t)neural_floats(&l->in);
     l->to = (struct neural_shape){1, 1, l->out};
-    l->weights = (size_t)l->inputs * l->out;
+    l->weights = layer_times(l->inputs, l->out);
     l->biases = l->out;
     l->outputs = l->out;
     return NULL;

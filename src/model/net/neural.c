@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/net/layer.h"
@@ -80,7 +81,8 @@ static enum err fit_layer(struct layer *l, uint32_t number,
     if (wrong != NULL)
         return why_set(why, ERR_SHAPE, "layer %u, \"%s\": %s, which is %s",
                        number, l->text, wrong, below);
-    if (neural_floats(&l->to) > NEURAL_FLOATS_MAX ||
+    if (layer_times(layer_times(l->to.height, l->to.width), l->to.channels) >
+            NEURAL_FLOATS_MAX ||
         l->weights > NEURAL_FLOATS_MAX)
         return why_set(why, ERR_SHAPE,
                        "layer %u, \"%s\": too many numbers for its input, "
@@ -108,6 +110,7 @@ static enum err add_layers(struct neural *net, const char *text,
             err = fit_layer(l, count, &shape, why);
         if (err != ERR_OK)
             return err;
+        CHECK(!(l->ops->in_place && l->ops->reads_input));
         l->in_place = l->ops->in_place && count > 1 && !l[-1].ops->reads_output;
         shape = l->to;
     }
@@ -166,7 +169,8 @@ enum err neural_init(struct neural *net, const char *text,
     enum err err = ERR_NOMEM;
 
     if (in->height == 0 || in->width == 0 || in->channels == 0 ||
-        neural_floats(in) > NEURAL_FLOATS_MAX)
+        layer_times(layer_times(in->height, in->width), in->channels) >
+            NEURAL_FLOATS_MAX)
         return why_set(why, ERR_SHAPE, "an input of %u x %u x %u numbers",
                        in->height, in->width, in->channels);
     made.layers = mem_new(NEURAL_LAYERS_MAX + 1, sizeof *made.layers);

@@ -397,6 +397,36 @@ static void texts_are_refused_in_words(void **state)
     }
 }
 
+/* Products of sizes that wrap to something small. */
+static void sizes_that_wrap_are_refused(void **state)
+{
+    static const struct {
+        struct neural_shape in;
+        const char *text, *say;
+    } wrong[] = {
+        {{1, 1, 1 << 22},
+         "conv8192x8192x65536/8192+8191 dense3",
+         "too many numbers"}, /* 2^64 weights. */
+        {{1 << 14, 1 << 14, 1},
+         "conv64x64x1048576+63 conv64x64x2",
+         "too many numbers"},
+        {{UINT32_MAX, UINT32_MAX, UINT32_MAX}, "dense3", "an input of"},
+        {{1U << 31, 1U << 31, 4}, "dense3", "an input of"}, /* 2^64 floats. */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        struct neural net;
+        struct why why = {{0}};
+
+        assert_int_equal(neural_init(&net, wrong[i].text, &wrong[i].in,
+                                     NEURAL_SOFTMAX, &why),
+                         ERR_SHAPE);
+        if (strstr(why.text, wrong[i].say) == NULL)
+            fail_msg("\"%s\" says: %s", wrong[i].text, why.text);
+    }
+}
+
 /* Mean 0; He's and Glorot's variances. */
 static void first_weights_are_as_wide_as_they_should_be(void **state)
 {
@@ -445,6 +475,7 @@ int main(void)
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(shapes_and_parameters_are_counted),
         cmocka_unit_test(texts_are_refused_in_words),
+        cmocka_unit_test(sizes_that_wrap_are_refused),
         cmocka_unit_test(first_weights_are_as_wide_as_they_should_be),
     };
 
