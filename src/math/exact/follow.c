@@ -16,7 +16,8 @@
 
 #define HEADROOM        4  /* Bits above the sum of sizes. */
 #define SMALL_SHARE     20 /* Bits below the largest sum that p still follows. */
-#define FALL_MOST       10 /* Bits between two evaluations. */
+#define FALL_MOST       10      /* Bits between two evaluations. */
+#define ROUNDING        0x1p-40 /* Of sums, relative, at most. */
 #define POWER_START     40
 #define POWER_MAX       1000 /* 2^16 chunks of that have a finite sum. */
 #define POWER_MIN       (-900)
@@ -198,12 +199,15 @@ bool follow_measure(uint32_t dims, uint32_t chunks, const int16_t *exponent,
                    &values[dims + blocks]);
 }
 
-/* p of a sum of sizes; those above 0 only. */
+/* p of a sum of sizes; those above 0 only.  Sizes that are all one step of the
+ * grid, as in a first evaluation, have powers of two for sums, and a code of
+ * class numeric gives these with errors of rounding on either side: both sides
+ * have one p. */
 static int16_t power_for(double sum)
 {
     int power = 0;
 
-    (void)frexp(sum, &power); /* sum < 2^power */
+    (void)frexp(sum * (1 - ROUNDING), &power); /* sum (1 - ...) < 2^power */
     power += HEADROOM;
     if (power > POWER_MAX)
         return POWER_MAX;

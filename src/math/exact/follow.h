@@ -16,7 +16,8 @@
  * same however the chunks were dealt out.  Of K chunks one of block b must stay
  * below 2^p_b, which is 2^B on the grid, B = min(bits, 62 - ceil(log2 K)) and
  * bits FOLLOW_BITS or less: no sum of K of them reaches 2^62.
- *     p_b of the next evaluation = 4 + ceil(log2 max(S_b, 2^-20 max S)).
+ *     p_b of the next evaluation = 4 + ceil(log2 max(S_b, 2^-20 max S)),
+ * where a sum within 2^-40 above a power of two counts as that power.
  * A chunk is at most S_b, so the same point always fits, with a factor of 16 to
  * spare, and 16 K for one chunk among K equal ones.  The sum S_b has B - 4
  * bits, of FOLLOW_BITS 47 for up to 2,048 chunks and 42 for 65,536 (docs/api.md
@@ -29,9 +30,13 @@
  *     with p + 20, + 40, + 80 ...  if a chunk is refused because a value of it
  *                                  is not below 2^p_b.  Each chunk is judged by
  *                                  itself, so who merged it does not matter
- *     with the p of its own sizes  if these, or the loss's, are 2^10 below what
- *                                  p was made for: too few bits would be left.
- *                                  The first evaluation is, as a rule
+ *     with the p of its own sizes  if the largest of these, or the loss's, is
+ *                                  2^10 below what p was made for: too few
+ *                                  bits would be left.  The first evaluation
+ *                                  is, as a rule.  A block that falls alone,
+ *                                  as those behind a relu that is 0 for all of
+ *                                  a batch do, has fewer bits this once, and
+ *                                  costs no evaluation
  *
  * Both follow from the chunks' sums and from nothing else, so every machine
  * that replays the same evaluations has the same scales.
