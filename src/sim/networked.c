@@ -28,13 +28,14 @@ static bool make_room(struct networked *net, uint32_t most)
     net->parameters = mem_new(neural->parameters, sizeof *net->parameters);
     net->x = mem_new(most * neural_floats(&neural->in), sizeof *net->x);
     net->target = mem_new(most, sizeof *net->target);
+    net->weight = mem_new(most, sizeof *net->weight);
     net->row = mem_new(most, sizeof *net->row);
     net->label = mem_new(most, sizeof *net->label);
     net->id = mem_new(most, sizeof *net->id);
     net->size = mem_new(neural->tensor_count, sizeof *net->size);
     return net->parameters != NULL && net->x != NULL && net->target != NULL &&
-           net->row != NULL && net->label != NULL && net->id != NULL &&
-           net->size != NULL;
+           net->weight != NULL && net->row != NULL && net->label != NULL &&
+           net->id != NULL && net->size != NULL;
 }
 
 enum err networked_init(struct networked *net, const struct neural_model *model,
@@ -69,6 +70,7 @@ void networked_close(struct networked *net)
     mem_free(net->parameters);
     mem_free(net->x);
     mem_free(net->target);
+    mem_free(net->weight);
     mem_free(net->row);
     mem_free(net->label);
     mem_free(net->id);
@@ -100,12 +102,16 @@ static enum err add_chunk(struct networked *net, uint32_t step, uint32_t chunk,
                           const int16_t *exponent, struct tally *total)
 {
     const size_t parameters = net->model->neural.parameters;
+    const struct neural_units *const units = &net->model->units;
+    const double *const weight = net->data->weight;
     const uint32_t count = sampler_select(&net->sampler, step, chunk, net->row);
     const struct neural_rows rows = {.count = count,
                                      .micro = count,
                                      .x = net->x,
                                      .label = net->label,
                                      .target = net->target,
+                                     .weight =
+                                         weight == NULL ? NULL : net->weight,
                                      .id = net->id,
                                      .seed = net->seed,
                                      .step = step};
@@ -121,7 +127,9 @@ static enum err add_chunk(struct networked *net, uint32_t step, uint32_t chunk,
         const double y = net->data->y[net->row[i]];
 
         net->id[i] = net->row[i];
-        net->target[i] = (float)y;
+        net->target[i] = (float)((y - units->mean) / units->spread);
+        if (weight != NULL)
+            net->weight[i] = (float)weight[net->row[i]];
         net->label[i] = (uint32_t)fmax(y, 0);
     }
     if (count > 0)

@@ -24,7 +24,7 @@ struct networked {
     uint64_t seed;
     struct follow follow; /* Of the machine that trains alone. */
     struct neural_work *work;
-    float *parameters, *x, *target;
+    float *parameters, *x, *target, *weight;
     uint32_t *row, *label;
     uint64_t *id;
     int64_t *size;
