@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/bugs.h"
 #include "base/check.h"
 #include "base/rng.h"
 
@@ -119,8 +120,11 @@ static void select_rows(const struct sampler *sampler, uint32_t step,
     const struct permutation order =
         permute(sampler->seed, step / steps, 0, sampler->rows);
 
-    for (uint32_t i = 0; i < count; i++)
-        row[i] = permuted(&order, first + i);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t back = BUG(BUG_DRAW_TWICE) && i == 0 && first > 0;
+
+        row[i] = permuted(&order, first + i - back);
+    }
 }
 
 static void select_local(const struct sampler *sampler, uint32_t step,

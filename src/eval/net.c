@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "base/bugs.h"
 #include "base/mem.h"
 #include "eval/kinds.h"
 #include "math/exact/follow.h"
@@ -272,7 +273,7 @@ static enum err add_chunks(struct net *net, const struct computation *asked,
         .weight = net->data->weight == NULL ? NULL : net->weight,
         .id = net->id,
         .seed = net->seed,
-        .step = asked->step};
+        .step = BUG(BUG_OLD_DROPS) ? 0 : asked->step};
     enum err err = ERR_OK;
 
     *taken = gather(net, asked, first, &rows);

@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "code/preset.h"
 #include "code/rules.h"
+#include "sim/batched.h"
 
 #define CHUNK_ROWS 8u
 #define SLOTS_MAX  9u
@@ -28,6 +29,7 @@ struct draw {
     uint32_t home_chunk[SLOTS_MAX + 1]; /* code's class depends on. */
     uint32_t home_slot[SLOTS_MAX + 1];
     struct code_homes code_homes;
+    struct batched batched;
 };
 
 static uint32_t between(struct rng *rng, uint32_t low, uint32_t high)
@@ -393,14 +395,6 @@ static void draw_homes(struct draw *draw, uint64_t seed)
     options->shared = false;
 }
 
-/* Nobody is sent any: workers come with all rows. */
-static void bring_rows(struct sim_options *options)
-{
-    options->own_data = true;
-    options->shipped = options->kept = 0;
-    options->shared = options->peers = false;
-}
-
 /* About a fifth of the seeds have a function of which nothing is proved, far
  * from the scale it begins with or near it, and half of these workers that
  * bring its data along; again from a stream of its own.  One refuser is
@@ -427,39 +421,7 @@ static void draw_follow(struct draw *draw, uint64_t seed)
         optim->rate = ldexp(optim->rate, -options->follow_shift);
     options->settle_us *= 4; /* One trial may take many scales. */
     if (rng_chance(&rng, 0.5))
-        bring_rows(options);
-}
-
-/* About a fifth of the seeds have steps over minibatches, with short last ones,
- * and several passes of them; from a stream of its own. */
-static void draw_batches(struct draw *draw, uint64_t seed)
-{
-    static const enum optim_kind kinds[] = {OPTIM_GD, OPTIM_GD, OPTIM_MOMENTUM,
-                                            OPTIM_ADAM};
-    struct sim_options *options = &draw->options;
-    const uint32_t rows = draw->data.rows;
-    trait_set traits = code_traits(&options->code) | TRAIT(BATCH);
-    enum sampler_kind kind;
-    uint32_t chunk_rows;
-    struct rng rng;
-
-    rng_init(&rng, seed ^ UINT64_C(0x6261746368));
-    if (options->home_count > 0)
-        traits |= TRAIT(OWNERS);
-    if (options->follow || !rules_allow(traits) || !rng_chance(&rng, 0.36))
-        return;
-    options->optim = optim_defaults(kinds[rng_below(&rng, 4)]);
-    options->optim.rate = 0.02 + 0.05 * rng_unit(&rng);
-    options->optim.l2 = rng_chance(&rng, 0.5) ? 0 : 0.01;
-    options->optim.rows = rows;
-    kind = rng_chance(&rng, 0.5) ? SAMPLER_ROWS : SAMPLER_LOCAL;
-    chunk_rows = between(&rng, 1, 4);
-    options->optim.sampler =
-        sampler_of(kind, rows, sampler_scatters(kind) ? chunk_rows : CHUNK_ROWS,
-                   between(&rng, rows / 5, rows / 2), rng_next(&rng));
-    options->optim.steps = between(&rng, 6, 25);
-    if (sampler_scatters(kind) && rng_chance(&rng, 0.3))
-        bring_rows(options);
+        sim_bring_rows(options);
 }
 
 static enum err draw_all(struct draw *draw, uint64_t seed,
@@ -498,7 +460,9 @@ static enum err draw_all(struct draw *draw, uint64_t seed,
     draw_homes(draw, seed);
     draw_refusals(options);
     draw_follow(draw, seed);
-    draw_batches(draw, seed);
+    if (err == ERR_OK)
+        err = batched_draw(&draw->batched, seed, &draw->data, &draw->problem,
+                           options, why);
     return err;
 }
 
@@ -512,15 +476,16 @@ static void describe_draw(const struct draw *draw, char text[SIM_TEXT])
     (void)snprintf(
         text, SIM_TEXT,
         "%s %s%s%s, %u x %u%s, code %s%s s=%u k=%u%s, %u workers (at most "
-        "%u%s), %u steps",
-        draw->problem.model->name, optim_name(options->optim.kind),
-        *on == '\0' ? "" : " on ", on, draw->data.rows, draw->data.cols,
+        "%u%s), %u steps%s",
+        options->net != NULL ? options->net->text : draw->problem.model->name,
+        optim_name(options->optim.kind), *on == '\0' ? "" : " on ", on,
+        draw->data.rows, draw->data.cols,
         options->home_count > 0 ? " (private)" : "",
         options->adapt ? "auto from " : "", options->code.name,
         options->code.stragglers, options->code.k,
         options->code.staleness > 0 ? " stale" : "", options->slots,
         options->workers_max, options->fanout > 0 ? ", over relays" : "",
-        options->optim.steps);
+        options->optim.steps, options->optim.patience > 0 ? " or fewer" : "");
 }
 
 enum err campaign_seed(const struct campaign_options *options, uint64_t seed,
@@ -534,6 +499,7 @@ enum err campaign_seed(const struct campaign_options *options, uint64_t seed,
         describe_draw(&draw, describe);
     if (err == ERR_OK)
         err = sim_run(&draw.options, result, why);
+    batched_close(&draw.batched);
     dataset_close(&draw.data);
     return err;
 }

@@ -43,6 +43,12 @@ enum err checker_init(struct checker *checker, struct oracle *oracle,
     }
     for (uint32_t link = 0; link < links; link++)
         checker->joined[link] = CHECKER_NOBODY;
+    if (oracle->uneven.pass > 0)
+        checker_violate(checker,
+                        "CHECK-10: row %u is %u times in the batches of pass "
+                        "%u",
+                        oracle->uneven.row, oracle->uneven.times,
+                        oracle->uneven.pass);
     return ERR_OK;
 }
 

@@ -18,6 +18,8 @@
  *   CHECK-8  staleness: a row merged is of a round of this view at most B
  *            steps old, key for key, and each is merged once
  *   CHECK-9  nobody is struck for an honest answer
+ *   CHECK-10 every row is in exactly one batch of a pass.  It is counted by the
+ *            oracle; by CHECK-1, -3 and -6 others sum over the oracle's rows
  */
 #ifndef SIM_CHECKER_H
 #define SIM_CHECKER_H

@@ -180,8 +180,8 @@ static enum err init_batches(struct oracle *oracle,
                        sampler_chunk_most(&oracle->sampler));
 }
 
-/* Every row exactly once a pass: whoever ends with the hashes of this machine
- * has summed over the very same rows. */
+/* Whoever ends with the hashes of this machine has summed over the very same
+ * rows: they are counted here. */
 static void count_rows(struct oracle *oracle, uint32_t step, uint32_t chunk,
                        uint32_t count)
 {
@@ -194,8 +194,11 @@ static void count_rows(struct oracle *oracle, uint32_t step, uint32_t chunk,
         oracle->times[oracle->gather.row[i]]++;
     if (step % steps < steps - 1 || chunk < oracle->chunks - 1)
         return;
-    for (uint32_t i = 0; i < sampler->rows; i++)
-        CHECK(oracle->times[i] == 1);
+    for (uint32_t i = 0; i < sampler->rows && oracle->uneven.pass == 0; i++) {
+        if (oracle->times[i] != 1)
+            oracle->uneven = (struct uneven){
+                .pass = step / steps + 1, .row = i, .times = oracle->times[i]};
+    }
 }
 
 static enum err add_batch(struct oracle *oracle, uint32_t step,

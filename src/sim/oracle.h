@@ -28,6 +28,12 @@
 /* At most so many integers are remembered. */
 #define ORACLE_MEMO_MAX (UINT64_C(1) << 21)
 
+/* A row that was not in exactly one batch of a pass. */
+struct uneven {
+    uint32_t pass; /* From 1 on; 0: there was none. */
+    uint32_t row, times;
+};
+
 struct oracle {
     const struct problem *problem; /* NULL: no compute, all sums zero. */
     struct bounds bounds;
@@ -54,8 +60,9 @@ struct oracle {
     /* Minibatches; nothing is remembered of them, so that workers compute. */
     struct sampler sampler;
     struct gather gather;
-    uint32_t *times; /* How often each row was in a batch of this pass. */
-    bool averages;   /* Code `local`: */
+    uint32_t *times;      /* How often each row was in a batch of this pass. */
+    struct uneven uneven; /* The first. */
+    bool averages;        /* Code `local`: */
     struct local local;
 };
 

@@ -35,6 +35,13 @@ struct sim_options sim_options_default(void)
     };
 }
 
+void sim_bring_rows(struct sim_options *options)
+{
+    options->own_data = true;
+    options->shipped = options->kept = 0;
+    options->shared = options->peers = false;
+}
+
 /* --- set-up -------------------------------------------------------------- */
 
 static enum err shape(const struct sim_options *options, uint32_t *dims,

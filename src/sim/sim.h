@@ -201,6 +201,8 @@ struct sim_result {
 
 /* Plausible times, no faults; the caller sets what is trained, and how. */
 struct sim_options sim_options_default(void);
+/* Workers come with all rows: nobody is sent any. */
+void sim_bring_rows(struct sim_options *options);
 
 /* Run to the end.  ERR_SHAPE and others, with a sentence, if it cannot start;
  * a broken promise is not an error but result->violated. */

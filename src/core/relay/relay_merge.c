@@ -1,8 +1,8 @@
 /*
  * relay_merge.c - answers on their way up: merged, or passed on as they came.
  */
+#include "base/bugs.h"
 #include "base/check.h"
-#include "core/bugs.h"
 #include "core/relay/relay_parts.h"
 
 #define HOLD_SHARE     8 /* RELAY-3. */

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bugs.h"
 #include "base/check.h"
 #include "base/mem.h"
 
@@ -95,7 +96,7 @@ enum err early_load(struct early *early, struct reader *in)
     early->loss = get_f64(in);
     early->best_step = get_u32(in);
     early->best = get_f64(in);
-    early->waited = get_u32(in);
+    early->waited = get_u32(in) * !BUG(BUG_FORGET_PASSES);
     for (uint32_t j = 0; j < early->options.dims; j++)
         early->weights[j] = get_f64(in);
     return in->ok && early->best_step <= early->step ? ERR_OK : ERR_FORMAT;

@@ -7,10 +7,10 @@
 
 #include <string.h>
 
+#include "base/bugs.h"
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/mem.h"
-#include "core/bugs.h"
 
 #define CHECKPOINT_MAGIC UINT64_C(0x31504b4352545355) /* "USTRCKP1" */
 #define CHECKPOINT_HEAD  (8u + 8 + DIGEST_BYTES + 8 + 8 + DIGEST_BYTES + 8)

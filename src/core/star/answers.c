@@ -8,8 +8,8 @@
  */
 #include <string.h>
 
+#include "base/bugs.h"
 #include "base/check.h"
-#include "core/bugs.h"
 #include "core/product.h"
 #include "core/star/coordinator_parts.h"
 #include "math/vec.h"

@@ -9,8 +9,8 @@
  * A piece may so be computed twice; the second answer is dropped whole
  * (TALLY-1), which is why moving work needs no agreement with the victim.
  */
+#include "base/bugs.h"
 #include "base/check.h"
-#include "core/bugs.h"
 #include "core/star/coordinator_parts.h"
 
 #define STEAL_BACKLOG 1u /* A worker with no more than this takes more. */

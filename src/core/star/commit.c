@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bugs.h"
 #include "base/check.h"
-#include "core/bugs.h"
 #include "core/star/coordinator_parts.h"
 #include "math/vec.h"
 

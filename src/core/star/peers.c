@@ -23,9 +23,9 @@
  */
 #include <string.h>
 
+#include "base/bugs.h"
 #include "base/check.h"
 #include "base/mem.h"
-#include "core/bugs.h"
 #include "core/star/coordinator_parts.h"
 
 #define FAULTS_MAX   2u /* Fetchers that a source may fail. */

@@ -11,9 +11,9 @@
  */
 #include <string.h>
 
+#include "base/bugs.h"
 #include "base/check.h"
 #include "base/quick.h"
-#include "core/bugs.h"
 #include "core/star/coordinator_parts.h"
 #include "math/blocks.h"
 #include "math/vec.h"

@@ -13,8 +13,8 @@
  */
 #include <string.h>
 
+#include "base/bugs.h"
 #include "base/check.h"
-#include "core/bugs.h"
 #include "core/star/coordinator_parts.h"
 
 enum err shipping_room(struct member *member, const struct job *job)

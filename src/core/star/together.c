@@ -14,8 +14,8 @@
  */
 #include <assert.h>
 
+#include "base/bugs.h"
 #include "base/check.h"
-#include "core/bugs.h"
 #include "core/star/coordinator_parts.h"
 
 static_assert(ARRIVALS_MAX <= TALLY_CLAIMS_MAX, "all may be claims");

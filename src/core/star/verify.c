@@ -21,10 +21,10 @@
  */
 #include <string.h>
 
+#include "base/bugs.h"
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "core/bugs.h"
 #include "core/star/coordinator_parts.h"
 
 /* --- room ---------------------------------------------------------------- */

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bugs.h"
 #include "base/check.h"
 #include "base/mem.h"
 #include "code/rules.h"
-#include "core/bugs.h"
 #include "core/star/coordinator_parts.h"
 
 /* --- room for a code ----------------------------------------------------- */

@@ -16,8 +16,8 @@
  */
 #include <string.h>
 
+#include "base/bugs.h"
 #include "base/mem.h"
-#include "core/bugs.h"
 #include "core/worker/worker_parts.h"
 
 enum err worker_data_room(struct worker *worker, const struct job *job)

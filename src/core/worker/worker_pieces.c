@@ -7,8 +7,8 @@
  */
 #include <string.h>
 
+#include "base/bugs.h"
 #include "base/check.h"
-#include "core/bugs.h"
 #include "core/worker/worker_parts.h"
 
 uint32_t worker_pieces_left(const struct worker *worker)
@@ -109,6 +109,8 @@ static void start_compute(struct worker *worker, const struct item *item,
 {
     struct action *action = actions_add(actions, ACTION_COMPUTE);
     const struct tally before = worker->tally;
+    const uint32_t old = BUG(BUG_OLD_BATCH) && worker->key.step > 0 &&
+                         worker->kind == EVALUATE_GRADIENT;
 
     /* A TALLY of this very step still points at the sums of the last piece. */
     worker->tally = worker->sent;
@@ -123,7 +125,7 @@ static void start_compute(struct worker *worker, const struct item *item,
                  .soft = worker->soft},
         .first = item->first,
         .end = item->end,
-        .step = worker->key.step,
+        .step = worker->key.step - old,
         .name = worker->key.weights,
         .exponent = worker->e,
         .tally = &worker->tally,

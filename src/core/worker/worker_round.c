@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "core/bugs.h"
+#include "base/bugs.h"
 #include "core/product.h"
 #include "core/worker/worker_parts.h"
 

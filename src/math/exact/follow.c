@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bugs.h"
 #include "base/check.h"
 #include "base/mem.h"
 #include "math/exact/grid.h"
@@ -344,7 +345,8 @@ static enum err load(struct scale *self, struct reader *in)
 
             if (!in->ok || power < POWER_MIN || power > POWER_MAX)
                 return ERR_FORMAT;
-            follow->power[i][b] = power;
+            if (!BUG(BUG_FORGET_SCALE))
+                follow->power[i][b] = power;
         }
     }
     settle(follow);

@@ -1,6 +1,6 @@
 /*
  * bugs.h - bugs planted in layers on purpose, to test the tests (compare
- * core/bugs.h): each must be caught by finite differences.
+ * base/bugs.h): each must be caught by finite differences.
  */
 #ifndef MODEL_NET_BUGS_H
 #define MODEL_NET_BUGS_H

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "core/bugs.h"
+#include "base/bugs.h"
 #include "sim/campaign.h"
 
 #ifdef MUSTER_PLANTED_BUGS
@@ -80,7 +80,7 @@ static void test_planted(void **state)
     catches(*(const enum planted_bug *)*state);
 }
 
-/* The names are those of core/bugs.h. */
+/* The names are those of base/bugs.h. */
 #define PLANTED(bug)                                                           \
     {                                                                          \
         .name = #bug, .test_func = test_planted,                               \
@@ -114,6 +114,11 @@ int main(void)
         PLANTED(BUG_RELAY_TWICE),
         PLANTED(BUG_FETCH_HELD),
         PLANTED(BUG_PEER_AGAIN),
+        PLANTED(BUG_DRAW_TWICE),
+        PLANTED(BUG_OLD_BATCH),
+        PLANTED(BUG_OLD_DROPS),
+        PLANTED(BUG_FORGET_SCALE),
+        PLANTED(BUG_FORGET_PASSES),
         cmocka_unit_test(test_shrinks),
     };
 

@@ -25,7 +25,7 @@
 
 #define FEW       600u
 #define ALL       3000u
-#define CODES_MAX 64u
+#define CODES_MAX 96u
 #define CODE_SIZE 40u
 
 /* What is recorded of one code. */
@@ -39,8 +39,8 @@ static const struct recorded recorded[] = {
 };
 static const size_t recorded_count = sizeof recorded / sizeof *recorded;
 
-/* "steal", "auto from steal", "followed steal", "batches steal": from the line
- * on the seed. */
+/* "steal", "auto from steal", "followed steal", "batches steal", "network
+ * steal": from the line on the seed. */
 static void code_of(const char *line, char code[CODE_SIZE])
 {
     const char *at = strstr(line, "code ");
@@ -50,6 +50,8 @@ static void code_of(const char *line, char code[CODE_SIZE])
     assert_non_null(end);
     if (strstr(line, "on a followed scale") != NULL)
         kind = "followed ";
+    else if (strstr(line, "dense") != NULL)
+        kind = "network ";
     else if (strstr(line, "batches") != NULL)
         kind = "batches ";
     at += strlen("code ");

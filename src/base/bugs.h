@@ -4,8 +4,8 @@
  * Compiled in only with MUSTER_PLANTED_BUGS (the `bugs` build), and all off
  * until a test sets `planted_bug`.  Each must be caught by the simulator.
  */
-#ifndef CORE_BUGS_H
-#define CORE_BUGS_H
+#ifndef BASE_BUGS_H
+#define BASE_BUGS_H
 
 enum planted_bug {
     BUG_NONE,
@@ -29,6 +29,12 @@ enum planted_bug {
     BUG_RELAY_TWICE,      /* A relay adds a second answer to a piece. */
     BUG_FETCH_HELD,       /* Worker: count a chunk it failed to fetch. */
     BUG_PEER_AGAIN,       /* Name the peer that failed once more. */
+    BUG_DRAW_TWICE,       /* A batch begins with the row the last one ended
+                             with. */
+    BUG_OLD_BATCH,        /* Worker: draw the batch of the step before. */
+    BUG_OLD_DROPS,        /* A network drops what it dropped in step 0. */
+    BUG_FORGET_SCALE,     /* Resume on the scale that runs begin with. */
+    BUG_FORGET_PASSES,    /* ... with all patience left. */
 };
 
 #ifdef MUSTER_PLANTED_BUGS
@@ -38,4 +44,4 @@ extern enum planted_bug planted_bug;
 #define BUG(x) 0
 #endif
 
-#endif /* CORE_BUGS_H */
+#endif /* BASE_BUGS_H */

@@ -2,7 +2,7 @@
  * bugs.c - the switch of the bugs that tests plant; it exists only in the
  * `bugs` build.
  */
-#include "core/bugs.h"
+#include "base/bugs.h"
 
 #ifdef MUSTER_PLANTED_BUGS
 enum planted_bug planted_bug = BUG_NONE;
