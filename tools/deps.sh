@@ -11,7 +11,7 @@ packages_of() {
              libcurl4-openssl-dev libjansson-dev ;;
     test)
         echo libcmocka-dev valgrind qemu-user-static gcc-aarch64-linux-gnu \
-             libc6-dev-arm64-cross liblinear-tools iproute2 openssl python3-pandas \
+             libc6-dev-arm64-cross liblinear-tools iproute2 openssl clang python3-pandas \
              python3-scipy python3-sklearn python3-venv chromium ;;
     lint)
         echo clang-format clang-tidy cppcheck ;;

@@ -1,13 +1,13 @@
 #!/bin/sh
 # The same training on another processor: the portable kernels, cross-compiled
-# for aarch64 and run under qemu-user, must end on the hash of `muster train`, and
-# networks on the digest that is compiled in.
+# for aarch64 and run under qemu-user, must end on the hash of `muster train`,
+# linear models and networks, and networks on the digest that is compiled in.
 set -u
 compiler=aarch64-linux-gnu-gcc
 emulator=$(command -v qemu-aarch64-static || command -v qemu-aarch64)
-echo 1..18
+echo 1..20
 if ! command -v $compiler >/dev/null || [ -z "$emulator" ]; then
-    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18; do
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
         echo "ok $i - aarch64 # SKIP no $compiler or qemu-aarch64 here"
     done
     exit 0
@@ -19,7 +19,8 @@ portable=$(find "$src"/base "$src"/math "$src"/model "$src"/optim -name '*.c' \
 # Unused functions, and what they would need, are left out by the linker.
 if $compiler -std=c17 -D_POSIX_C_SOURCE=200809L -O2 -ffp-contract=off \
     -fno-math-errno -ffunction-sections -Wl,--gc-sections -static -I"$src" \
-    -o once "$ROOT"/tests/lib/once.c $portable "$src"/os/run/pages.c \
+    -o once "$ROOT"/tests/lib/once.c "$ROOT"/tests/lib/once_net.c $portable \
+    "$src"/sim/networked.c "$src"/os/run/pages.c \
     "$src"/data/rows/dataset.c "$src"/data/rows/storage.c \
     "$src"/data/rows/image.c \
     "$src"/data/make/gen.c "$src"/data/make/digits.c -lm
@@ -50,3 +51,21 @@ if [ "$arm" = "$("$emulator" ./once net-digest)" ]
 then echo "ok 18 - networks: same bits on aarch64"
 else echo "not ok 18 - networks: aarch64 $arm"
 fi
+
+i=18
+# network NET SHUFFLE
+network() {
+    i=$((i + 1))
+    arm=$("$emulator" ./once train-net "$1" gen:digits:60 $2 8 5 portable |
+          sha256sum | cut -d' ' -f1)
+    here=$("$MUSTER" train -q gen:digits:60 --net "$1" --shuffle $2 --steps 8 \
+           --seed 5 --optim adam --batch 24 --chunk-rows 8 --lr 0.01 \
+           --schedule constant --format json |
+           sed -n 's/.*"hash": *"\([0-9a-f]*\)".*/\1/p')
+    if [ -n "$here" ] && [ "$arm" = "$here" ]
+    then echo "ok $i - $1, $2: same bits on aarch64"
+    else echo "not ok $i - $1, $2: aarch64 $arm, here $here"
+    fi
+}
+network "dense16 tanh drop.25 dense10" local
+network "conv3x3x4 relu pool2 drop.25 dense10" rows

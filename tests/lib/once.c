@@ -6,14 +6,18 @@
  * train` prints as hash: the promise "same bits on every machine" on a real
  * other machine, as far as an emulator is one.
  *
- *     once MODEL OPTIM gen:... STEPS SEED
+ *     once MODEL OPTIM gen:... STEPS SEED [ISA]
  *
  * or what the digest of networks is taken over, and that digest as it is
  * compiled in (model/net/golden.h):
  *
  *     once net
  *     once net-digest
+ *
+ * or train a network: once_net.c.
  */
+#include "once.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +99,7 @@ int main(int argc, char **argv)
     struct bounds bounds;
     struct tally tally;
     enum model_kind model;
+    enum isa isa = ISA_PORTABLE;
     struct why why = {0};
     uint32_t dims;
     double *sum;
@@ -108,7 +113,11 @@ int main(int argc, char **argv)
     }
     if (argc == 2 && strcmp(argv[1], "net-digest") == 0)
         return puts(neural_golden.expected) < 0;
-    if (argc != 6)
+    if (argc > 1 && strcmp(argv[1], "train-net") == 0)
+        return once_net(argc, argv);
+    if (argc < 6 || argc > 7)
+        return 2;
+    if (argc == 7 && (!isa_parse(argv[6], &isa) || !isa_runs(isa)))
         return 2;
     must(model_parse(argv[1], &model), "model");
     must(optim_parse(argv[2], &kind), "optim");
@@ -117,7 +126,7 @@ int main(int argc, char **argv)
                                            .seed = strtoull(argv[5], NULL, 10)},
                   &data, NULL, NULL, &why),
          why.text);
-    problem = problem_of(&data, model, ISA_PORTABLE);
+    problem = problem_of(&data, model, isa);
     options = optim_defaults(kind);
     options.steps = (uint32_t)strtoul(argv[4], NULL, 10);
     options.rows = data.rows;
