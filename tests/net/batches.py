@@ -9,19 +9,14 @@ last batch is divided by its true number of rows and so shrinks by more; how
 many rows it has is then seen, too.  No trace is believed: what is counted is
 what went into the model."""
 
-import math
 import os
 import random
-import select
 import sys
-from collections import Counter
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
-from cluster import (Tap, Train, finish, kill, place_of, start, status, train,
-                     wait_for, wait_step)
-
-PASSES = 3
-SEED = int(os.environ.get("MUSTER_TEST_SEED", "1"))
+from cluster import (Tap, Train, finish, kill, place_of, start, train, wait_for,
+                     wait_step)
+from passes import PASSES, SEED, kill_often, names_of, visits
 
 
 def write_rows(name, rows):
@@ -39,15 +34,6 @@ def options(name, rows, batch, share, shuffle):
             "--decay", .5, "--decay-every", steps]
 
 
-def fewer(rows, batch, shuffle):
-    """Rows of the smaller batches of a pass: of one, of all of them."""
-    steps = -(-rows // batch)
-    if shuffle == "rows":  # All but the last are full.
-        return rows % batch, rows % batch
-    least = rows // steps  # They differ by one at most.
-    return least, least * (steps - rows % steps) if rows % steps else 0
-
-
 def lacking(model, rows):
     """What each weight still lacks of its label, from a model file."""
     with open(model, encoding="ascii") as file:
@@ -55,61 +41,6 @@ def lacking(model, rows):
     assert len(lines) == rows
     return [abs((1 if row % 2 else -1) - float(w))
             for row, w in enumerate(lines)]
-
-
-def histories(rows, batch, share, shuffle):
-    """What is lacking after each history: in which passes the row was in a
-    smaller batch.  A row that was left out, or taken twice, has none of them."""
-    full = batch if shuffle == "rows" else -(-rows // -(-rows // batch))
-    small, some = fewer(rows, batch, shuffle)
-    known = {}
-    for bits in range(2 ** PASSES if some else 1):
-        left = 1.0
-        for number in range(PASSES):
-            size = small if bits >> number & 1 else full
-            left *= 1 - share / 2 ** number * batch / size
-        known[bits] = left
-    return known
-
-
-def visits(tap, model, rows, batch, share, shuffle, name):
-    known = histories(rows, batch, share, shuffle)
-    seen = Counter()
-    bad = []
-    for row, left in enumerate(lacking(model, rows)):
-        close = [bits for bits, wanted in known.items()
-                 if math.isclose(left, wanted, rel_tol=1e-9)]
-        if len(close) == 1:
-            seen[close[0]] += 1
-        else:
-            bad.append((row, left))
-    small = [sum(count for bits, count in seen.items() if bits >> number & 1)
-             for number in range(PASSES)]
-    wanted = fewer(rows, batch, shuffle)[1]
-    tap.ok(not bad and small == [wanted] * PASSES,
-           f"{name}: every row once in each of {PASSES} passes",
-           f"seed {SEED}: {len(bad)} rows with other visits, as {bad[:5]}; "
-           f"smaller batches have {small}, wanted {wanted}")
-
-
-def names_of(out):
-    now = status(out)
-    return [worker["name"] for worker in now["workers"]] if now else []
-
-
-def kill_often(job, rng, most):
-    """Kill -9 of workers and the coordinator while the run goes on."""
-    killed = Counter()
-    while job.process.poll() is None and sum(killed.values()) < most:
-        select.select([], [], [], rng.uniform(0.01, 0.04))
-        family = [(n, p) for n, p in job.children()
-                  if n[0] == "w" and n[1:].isdigit() or n == "coordinator"]
-        if not family:
-            continue
-        name, pid = rng.choice(family)
-        if kill(pid):
-            killed["workers" if name[0] == "w" else "coordinators"] += 1
-    return killed
 
 
 def killed_run(tap, rng, number, rows, batch, share, shuffle, more):
@@ -126,7 +57,7 @@ def killed_run(tap, rng, number, rows, batch, share, shuffle, more):
     tap.ok(sum(killed.values()) >= 4 and result.get("hash") == wanted,
            f"{what}: {killed['workers']} workers and {killed['coordinators']} "
            "coordinators killed, same hash", f"seed {SEED}: {killed} {result}")
-    visits(tap, f"model{number}", rows, batch, share, shuffle, what)
+    visits(tap, lacking(f"model{number}", rows), batch, share, shuffle, what)
 
 
 def resumed_run(tap, shuffle):
@@ -143,8 +74,8 @@ def resumed_run(tap, shuffle):
                    f"again-{shuffle}.model")
     tap.equal(result.get("hash"), train(*base)["hash"],
               f"{shuffle}: killed in mid-pass and resumed, same hash")
-    visits(tap, f"again-{shuffle}.model", rows, batch, share,
-           shuffle, f"{shuffle}, resumed")
+    visits(tap, lacking(f"again-{shuffle}.model", rows), batch, share, shuffle,
+           f"{shuffle}, resumed")
 
 
 def joined_run(tap, shuffle):
@@ -172,7 +103,7 @@ def joined_run(tap, shuffle):
     if shuffle == "rows":
         tap.ok(sent["shipped"] + sent["peers"] >= 4 * chunks,
                "rows: each is sent all chunks of the data", sent)
-    visits(tap, f"{out}.model", rows, batch, share, shuffle,
+    visits(tap, lacking(f"{out}.model", rows), batch, share, shuffle,
            f"{shuffle}, joined")
 
 
