@@ -140,7 +140,7 @@ class NetClassifier(Network, WithProbabilities):
     numbers of the network.  save(path) writes safetensors, which muster.load reads.
     """
 
-    def __init__(self, net=None, *, shape=None, batch=128, passes=10, solver=None, lr=None, class_weight=None,
+    def __init__(self, net=None, *, shape=None, batch=128, passes=None, solver=None, lr=None, class_weight=None,
                  early_stopping=False, validation_fraction=0.1, n_iter_no_change=10,
                  random_state=None, n_jobs=None, workers=None, address=None, token=None, code=None,
                  recipe=None, verbose=0, callback=None):

@@ -651,7 +651,7 @@ static enum err refuse_gen(const struct source_options *options,
         {options->separator != NULL, "separator"},
         {options->format != NULL, "input"},
         {options->zero_based, "zero-based"},
-        {options->scaling != SCALE_NONE, "scale"},
+        {source_scales(options), "scale"},
         {options->missing != MISSING_REFUSE, "missing"},
         {options->header != HEADER_AUTO, "header"},
     };

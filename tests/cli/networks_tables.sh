@@ -29,3 +29,26 @@ do
     test "$(hash ${same%|*} 2>>told)" = "$(hash ${same#*|} 2>>told)" || echo "$same: two hashes"
 done
 sort -u told
+# Columns in units of their own are brought to mean 0 and deviation 1, by the
+# rows that are trained on; the model does the same to others.
+awk -F, '{ printf "%.6f,%.6f,%.6f,%d\n", 1000 + $1, $2 / 1000, 1e6 * $3, ($1 > $2) + ($3 > $1) }' numbers.csv >wild.csv
+classes() { "$MUSTER" train wild.csv "$@" --net "dense16 relu dense3"; }
+right() { sed -n 's/^\(train\|metrics\) *accuracy \([0-9.]*\).*/\2/p'; }
+good() { awk '{ print ($1 > 0.9) ? "told apart" : "accuracy " $1 }'; }
+classes w.safetensors 2>notes | tee result | right | good
+sed -n 's/.*inputs, //p' notes
+"$MUSTER" predict wild.csv w.safetensors out.txt 2>/dev/null | right | good
+classes --valid 0.2 -q | sed -n 's/^valid *\(accuracy\).*/\1 of held-out rows/p'
+for more in "-n 3" "--threads 2"
+do
+    test "$(classes -q $more | head -1)" = "$(head -1 result)" || echo "$more: another hash"
+done
+test "$(classes -q --scale standard | head -1)" = "$(head -1 result)" || echo "--scale standard is another"
+test "$(classes -q --scale none | head -1)" != "$(head -1 result)" || echo "--scale none does nothing"
+# Other rows are taken as they are: images, LIBSVM's, generated ones.
+"$MUSTER" train wild.csv --net "conv1x2x2 relu dense3" --shape 1x3 --passes 1 2>&1 | sed -n 's/.*weights, //p'
+awk -F, '{ print $4, "1:" $1, "2:" $2 }' wild.csv >wild.svm
+for data in wild.svm gen:gmm:60,3
+do
+    "$MUSTER" train $data --net "dense4 relu dense$(test $data = wild.svm && echo 3 || echo 2)" --passes 1 2>&1 | sed -n 's/.*weights, //p'
+done

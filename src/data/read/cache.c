@@ -302,6 +302,7 @@ static void hash_options(struct hasher *hasher,
     hasher_add_i64(hasher, numbers, sizeof numbers / sizeof *numbers);
     hasher_add_f64(hasher, &harm, 1);
     hash_text(hasher, scaling_name(options->scaling));
+    hash_text(hasher, options->scaling_implied ? "implied" : "asked for");
     hash_text(hasher, missing_name(options->missing));
     hash_text(hasher, header_name(options->header));
     if (options->labels != NULL)

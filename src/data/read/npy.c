@@ -307,13 +307,17 @@ static enum err check_frame(const struct frame *frame, bool gaps, bool labelled,
 
 enum err npy_frame(struct unpacker *in, const double *labels,
                    uint64_t label_count, bool gaps, struct csv *form,
-                   struct frame *frame, struct why *why)
+                   struct frame *frame, const struct npy_images *images,
+                   struct why *why)
 {
     struct table table = {0};
     struct frame made = {0};
     double *values = NULL;
     enum err err = begin(in, labels, label_count, form, &table, why);
 
+    if (err == ERR_OK && images != NULL && table.image.height > 0)
+        return table_stage(in, &table, &form->columns, labels, images->pool,
+                           images->stage, why);
     table.gaps = true;
     if (err == ERR_OK)
         err = table_values(in, &table, &values, why);

@@ -28,11 +28,19 @@ MUST_CHECK enum err npy_stage(struct unpacker *in, const double *labels,
                               uint64_t label_count, struct csv *form,
                               struct pool *pool, struct stage *stage,
                               struct why *why);
+/* Where rows go that are images, as npy_stage has them. */
+struct npy_images {
+    struct pool *pool;
+    struct stage *stage;
+};
+
 /* The same as a frame, which takes the form over; NaN is a missing value if
- * `gaps`. */
+ * `gaps`.  Images go to `images`, unless it is NULL, and leave the frame
+ * empty. */
 MUST_CHECK enum err npy_frame(struct unpacker *in, const double *labels,
                               uint64_t label_count, bool gaps, struct csv *form,
-                              struct frame *frame, struct why *why);
+                              struct frame *frame,
+                              const struct npy_images *images, struct why *why);
 /* One number a row.  *labels is from mem_new. */
 MUST_CHECK enum err npy_labels(struct unpacker *in, double **labels,
                                uint64_t *count, struct why *why);

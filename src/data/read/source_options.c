@@ -7,6 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
+bool source_scales(const struct source_options *options)
+{
+    return options->scaling != SCALE_NONE && !options->scaling_implied;
+}
+
 struct pool *source_pool(const struct source_options *options)
 {
     return options->pool != NULL ? options->pool : pool_serial();

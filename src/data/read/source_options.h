@@ -53,6 +53,8 @@ struct source_options {
                                 "none"; NULL or "auto": those of words. */
     bool pairs;              /* csv: all pairs of categorical columns too. */
     enum scaling scaling;    /* Tables: of columns of numbers. */
+    bool scaling_implied;    /* ... which nobody asked for: not of images, nor
+                                a reason to refuse other rows. */
     enum missing missing;    /* Tables: fields that are not there. */
     bool unlabelled;         /* Rows need no labels: they may be NaN. */
     /* Applied if it was fitted (test sets); else fitted to the rows, whatever
@@ -70,6 +72,8 @@ struct source_options {
     void *note_context;
 };
 
+/* Was scaling asked for? */
+bool source_scales(const struct source_options *options);
 struct pool *source_pool(const struct source_options *options);
 /* What people call the source. */
 const char *source_shown(const struct source_options *options);

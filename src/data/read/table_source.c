@@ -23,9 +23,8 @@ enum { SLURP_BYTES = 1 << 16 };
 bool table_wants_encoder(const struct source_options *options)
 {
     return options->categorical != NULL || options->pairs ||
-           options->scaling != SCALE_NONE ||
-           options->missing != MISSING_REFUSE || options->drop != NULL ||
-           options->weight != NULL;
+           source_scales(options) || options->missing != MISSING_REFUSE ||
+           options->drop != NULL || options->weight != NULL;
 }
 
 enum err table_refuse_encoder(struct why *why)
@@ -58,14 +57,22 @@ static bool numbers_need_frame(const struct source_options *options)
     if (fitted(options) != NULL)
         return !encoder_plain_columns(fitted(options));
     return options->categorical != NULL || options->pairs ||
-           options->scaling != SCALE_NONE || options->missing != MISSING_REFUSE;
+           source_scales(options) || options->missing != MISSING_REFUSE;
+}
+
+/* Columns of a table to be scaled as a matter of course? */
+static bool scales_tables(const struct source_options *options)
+{
+    return fitted(options) == NULL && options->scaling != SCALE_NONE &&
+           options->scaling_implied && options->shape == NULL;
 }
 
 /* One that may have words? */
 static bool needs_frame(const struct source_options *options)
 {
-    return fitted(options) != NULL ? !encoder_is_plain(fitted(options))
-                                   : numbers_need_frame(options);
+    return fitted(options) != NULL
+               ? !encoder_is_plain(fitted(options))
+               : numbers_need_frame(options) || scales_tables(options);
 }
 
 /* --- frames -----------------------------------------------------------------
@@ -76,10 +83,13 @@ enum err table_encode(const struct source_options *options,
                       struct encoder *encoder, struct stage *stage,
                       struct why *why)
 {
-    const struct encode_options how = {.scaling = options->scaling,
-                                       .all_pairs = options->pairs,
-                                       .missing = options->missing,
-                                       .without = without};
+    const bool image = options->shape != NULL || frame->image.height > 0;
+    const struct encode_options how = {
+        .scaling =
+            image && options->scaling_implied ? SCALE_NONE : options->scaling,
+        .all_pairs = options->pairs,
+        .missing = options->missing,
+        .without = without};
     struct unknown_words unknown = {0};
     enum err err = ERR_OK;
 
@@ -438,21 +448,21 @@ enum err table_stage_npy(const struct source_options *options,
                          struct unpacker *in, const double *labels,
                          uint64_t count, struct stage *stage, struct why *why)
 {
+    const struct npy_images images = {source_pool(options), stage};
     struct csv form = {.wanted = wanted_of(options)};
     struct frame frame = {0};
     enum err err = refuse_words(options, why);
 
-    if (err == ERR_OK && numbers_need_frame(options)) {
+    if (err == ERR_OK &&
+        (numbers_need_frame(options) || scales_tables(options)))
         err = npy_frame(in, labels, count, takes_gaps(options), &form, &frame,
-                        why);
-        if (err == ERR_OK)
-            err = encode_frame(options, &frame, stage, why);
-    } else if (err == ERR_OK) {
+                        numbers_need_frame(options) ? NULL : &images, why);
+    else if (err == ERR_OK)
         err = npy_stage(in, labels, count, &form, source_pool(options), stage,
                         why);
-        if (err == ERR_OK)
-            err = keep_columns(options, &form, why);
-    }
+    if (err == ERR_OK)
+        err = frame.rows > 0 ? encode_frame(options, &frame, stage, why)
+                             : keep_columns(options, &form, why);
     if (err == ERR_OK)
         err = forget_labels(options, stage, why);
     frame_close(&frame);
@@ -463,8 +473,9 @@ enum err table_stage_npy(const struct source_options *options,
 bool table_packs(const struct source_options *options)
 {
     return options->memory != NULL && options->memory->x != NULL &&
-           !numbers_need_frame(options) && options->drop == NULL &&
-           options->weight == NULL && options->label == NULL;
+           !numbers_need_frame(options) && !scales_tables(options) &&
+           options->drop == NULL && options->weight == NULL &&
+           options->label == NULL;
 }
 
 enum err table_keep_plain(const struct source_options *options,

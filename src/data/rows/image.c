@@ -9,7 +9,8 @@
 #include "base/mem.h"
 #include "data/rows/dataset.h"
 
-enum { PIXEL_MOST = 255 };
+#define BYTE_MOST 255.0
+#define SMALL     8.0 /* Numbers of images that somebody scaled already. */
 
 uint64_t image_columns(const struct image *image)
 {
@@ -121,29 +122,60 @@ enum err image_settle(struct image *image, const char *text, uint32_t cols,
     return ERR_OK;
 }
 
-/* Whole numbers from 0 to 255?  Raises *most to the largest. */
-static bool are_pixels(const double *value, uint64_t count, double *most)
+/* The sizes of values. */
+struct sizes {
+    double least, most; /* Of 0 and all of them. */
+    bool whole;
+};
+
+static void widen(struct sizes *sizes, const double *value, uint64_t count)
 {
     for (uint64_t j = 0; j < count; j++) {
-        if (!(value[j] >= 0 && value[j] <= PIXEL_MOST) ||
-            value[j] != floor(value[j]))
-            return false;
-        *most = value[j] > *most ? value[j] : *most;
+        sizes->least = fmin(sizes->least, value[j]);
+        sizes->most = fmax(sizes->most, value[j]);
+        sizes->whole &= value[j] == floor(value[j]);
     }
-    return true;
+}
+
+/* Bytes are whole and above 0; a bright one says all. */
+static void widen_bytes(struct sizes *sizes, const uint8_t *byte, uint64_t cols)
+{
+    uint8_t most = 0;
+
+    for (uint64_t j = 0; j < cols; j++)
+        most = byte[j] > most ? byte[j] : most;
+    sizes->most = fmax(sizes->most, most);
+}
+
+static double divisor_of(const struct sizes *sizes)
+{
+    const double most = fmax(sizes->most, -sizes->least);
+
+    if (sizes->least == 0 && most > BYTE_MOST / 2 && most <= BYTE_MOST)
+        return BYTE_MOST;
+    return most > (sizes->whole ? 1 : SMALL) ? most : 1;
 }
 
 double image_divisor(const struct dataset *data)
 {
     const uint64_t cols = image_columns(&data->image);
-    double *const row = cols > 0 ? mem_new(data->cols, sizeof *row) : NULL;
-    double most = 0;
-    bool pixels = row != NULL;
+    const bool bytes = data->storage == STORAGE_U8;
+    struct sizes sizes = {.whole = true};
+    double *row;
 
-    for (uint32_t i = 0; pixels && i < data->rows; i++) {
+    if (cols == 0 || data->storage == STORAGE_PIXEL)
+        return 1; /* Pixels are between 0 and 1. */
+    row = bytes ? NULL : mem_new(data->cols, sizeof *row);
+    for (uint32_t i = 0; i < data->rows && (bytes || row != NULL); i++) {
+        if (bytes) {
+            widen_bytes(&sizes, dataset_row(data, i), cols);
+            if (sizes.most > BYTE_MOST / 2)
+                break;
+            continue;
+        }
         dataset_row_values(data, i, row);
-        pixels = are_pixels(row, data->cols, &most);
+        widen(&sizes, row, data->cols);
     }
     mem_free(row);
-    return pixels && most > 1 ? PIXEL_MOST : 1;
+    return divisor_of(&sizes);
 }

@@ -30,10 +30,11 @@ MUST_CHECK enum err image_parse(const char *text, struct image *image,
 MUST_CHECK enum err image_settle(struct image *image, const char *text,
                                  uint32_t cols, struct why *why);
 
-/* What values are to be divided by to lie between 0 and 1: 255 where they are
- * whole numbers from 0 to 255 and not all 0 or 1, as pixels are; else 1, and
- * where rows are no images.  Asks the values and not the storage, which must
- * not change what is learnt. */
+/* What values are to be divided by to lie between 0 and 1, or -1 and 1: 255
+ * where the largest is from 128 to 255 and none is below 0, as of bytes; else
+ * the largest size, if it is above 1 and values are whole numbers, or above 8;
+ * else 1, and where rows are no images.  Follows from the values and not from
+ * the storage, which must not change what is learnt. */
 double image_divisor(const struct dataset *data);
 
 #endif /* DATA_IMAGE_H */

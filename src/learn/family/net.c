@@ -20,6 +20,7 @@
 #include "model/net/scores.h"
 #include "os/run/threads.h"
 
+#define DEFAULT_SCALE  "standard"
 #define DEFAULT_BATCH  "128"
 #define DEFAULT_OPTIM  "adam"
 #define DEFAULT_PASSES 10u
@@ -33,10 +34,15 @@
 #define RATE_MOMENTUM 0.01
 #define RATE_ADAM     0.002
 
+/* Columns of tables are in units of their own, and a network's first weights
+ * are drawn for inputs around 0 of size 1. */
 static enum err begin(struct recipe *recipe, struct why *why)
 {
-    if (recipe_text(recipe, OPT_BATCH) != NULL)
-        return ERR_OK;
+    const enum err err =
+        recipe_put(recipe, OPT_SCALE, DEFAULT_SCALE, ORIGIN_DEFAULT, why);
+
+    if (err != ERR_OK || recipe_text(recipe, OPT_BATCH) != NULL)
+        return err;
     return recipe_put(recipe, OPT_BATCH, DEFAULT_BATCH, ORIGIN_DEFAULT, why);
 }
 
@@ -156,17 +162,36 @@ static enum err check_model(const struct setup *setup, struct why *why)
                    model_ops(setup->model)->name);
 }
 
-static void tell(const struct setup *setup)
+/* Columns of numbers that were scaled, though nobody asked for it? */
+static bool scaled(const struct setup *setup, const struct recipe *recipe)
+{
+    const struct encoder *const encoder = &setup->encoder;
+    bool found = false;
+
+    for (uint32_t j = 0; j < encoder->columns; j++)
+        found |=
+            !encoder->column[j].categorical &&
+            (encoder->column[j].factor != 1 || encoder->column[j].offset != 0);
+    return found && setup->init == NULL && !recipe_given(recipe, OPT_SCALE);
+}
+
+static void tell(const struct setup *setup, const struct recipe *recipe)
 {
     const struct neural_model *const model = &setup->net;
     const struct neural_shape *const in = &model->neural.in;
+    char divided[40] = "";
 
+    if (model->units.divisor != 1)
+        (void)snprintf(divided, sizeof divided, " divided by %.10g",
+                       model->units.divisor);
     setup_note(setup,
-               "network of %u layers, %zu weights, on %u x %u x "
-               "%u inputs%s",
+               "network of %u layers, %zu weights, on %u x %u x %u inputs%s%s",
                model->neural.layer_count, model->neural.parameters, in->height,
-               in->width, in->channels,
-               model->units.divisor == 1 ? "" : " divided by 255");
+               in->width, in->channels, divided,
+               scaled(setup, recipe)
+                   ? ", columns of numbers at mean 0 and deviation 1 (--scale "
+                     "none leaves them)"
+                   : "");
 }
 
 static enum err build(struct setup *setup, const struct recipe *recipe,
@@ -183,7 +208,7 @@ static enum err build(struct setup *setup, const struct recipe *recipe,
     if (err == ERR_OK)
         err = start_net(setup, recipe, why);
     if (err == ERR_OK)
-        tell(setup);
+        tell(setup, recipe);
     return err;
 }
 

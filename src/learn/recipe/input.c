@@ -39,6 +39,7 @@ struct source_options input_options(const struct recipe *recipe)
         const bool known = scaling_parse(scale, &source.scaling);
 
         CHECK(known);
+        source.scaling_implied = !recipe_given(recipe, OPT_SCALE);
     }
     if (missing != NULL) {
         const bool known = missing_parse(missing, &source.missing);

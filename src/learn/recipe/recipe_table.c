@@ -76,7 +76,8 @@ static const struct option table[RECIPE_OPTIONS] = {
                    .choices = "none|standard|minmax",
                    .initial = "none",
                    .help = "csv, tsv, npy, npz: columns of numbers to mean 0 "
-                           "and deviation 1 (standard) or to 0..1 (minmax)",
+                           "and deviation 1 (standard, that of --net on "
+                           "tables unless given) or to 0..1 (minmax)",
                    .traits = TRAIT(MEANS)},
     [OPT_MISSING] = {.name = "missing",
                      .kind = VALUE_CHOICE,

@@ -125,18 +125,25 @@ static double divisor(const char *storage, const char *shape)
 static void pixels_are_told_by_their_values(void **state)
 {
     (void)state;
-    fill(false);
-    assert_float_equal(divisor(NULL, "3x4"), 255, 0);
-    assert_float_equal(divisor("f32", "3x4"), 255, 0);
-    assert_float_equal(divisor("csr", "3x4"), 255, 0);
+    fill(false); /* 0 to 8, as scikit-learn's digits are 0 to 16. */
+    assert_float_equal(divisor(NULL, "3x4"), 8, 0);
+    assert_float_equal(divisor("f32", "3x4"), 8, 0);
+    assert_float_equal(divisor("u8", "3x4"), 8, 0);
+    assert_float_equal(divisor("csr", "3x4"), 8, 0);
     assert_float_equal(divisor(NULL, NULL), 1, 0);
-    x[ROWS - 1][2] = 255;
+    x[ROWS - 1][2] = 128;
+    assert_float_equal(divisor("f32", "3x4"), 255, 0);
+    assert_float_equal(divisor("u8", "3x4"), 255, 0);
+    x[ROWS - 1][2] = 127;
+    assert_float_equal(divisor("f32", "3x4"), 127, 0);
+    assert_float_equal(divisor("u8", "3x4"), 127, 0);
+    x[ROWS - 1][2] = 254.5;
     assert_float_equal(divisor(NULL, "3x4"), 255, 0);
-    x[ROWS - 1][2] = 256;
-    assert_float_equal(divisor(NULL, "3x4"), 1, 0);
-    x[ROWS - 1][2] = -1;
-    assert_float_equal(divisor(NULL, "3x4"), 1, 0);
-    x[ROWS - 1][2] = 0.5;
+    x[ROWS - 1][2] = 65535;
+    assert_float_equal(divisor(NULL, "3x4"), 65535, 0);
+    x[ROWS - 1][2] = -10;
+    assert_float_equal(divisor(NULL, "3x4"), 10, 0);
+    x[ROWS - 1][2] = 0.5; /* Somebody scaled these. */
     assert_float_equal(divisor(NULL, "3x4"), 1, 0);
     fill(true);
     assert_float_equal(divisor(NULL, "3x4"), 1, 0);

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""The plain command for networks against scikit-learn's, on unscaled tables.
+
+Five tables of scikit-learn's, seven tenths of the rows to train on, the others to
+be told.  `muster train train.csv model --net "dense32 relu denseK"` must do as well
+as MLPClassifier((32,)) behind a StandardScaler, but for two rows; of numbers R^2 is
+to be that of MLPRegressor, its targets scaled, too, but for .1.  The library must give the same network.  With
+SEEDS=5 in the environment each is the mean of five seeds.
+"""
+
+import functools
+import json
+import os
+import subprocess
+import sys
+import warnings
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "lib"))
+import checks  # noqa: E402
+
+MUSTER = os.environ["MUSTER"]
+SEEDS = range(int(os.environ.get("SEEDS", "1")))
+
+
+def theirs(numbers, x, y, t, truth):
+    """The scores of scikit-learn's networks."""
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.neural_network import MLPClassifier, MLPRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    warnings.simplefilter("ignore")
+    kind = MLPRegressor if numbers else MLPClassifier
+    made = [make_pipeline(StandardScaler(), kind((32,), random_state=seed)) for seed in SEEDS]
+    if numbers:
+        made = [TransformedTargetRegressor(one, transformer=StandardScaler()) for one in made]
+    return [one.fit(x, y).score(t, truth) for one in made]
+
+
+def ours(net, numbers, truth):
+    """Scores and hashes of the plain command's."""
+    import numpy as np
+
+    scores, hashes = [], []
+    for seed in SEEDS:
+        done = subprocess.run([MUSTER, "train", "train.csv", "--test", "test.csv", "--net", net, "-q", "--format",
+                               "json", "--seed", str(seed)], stdout=subprocess.PIPE, check=True)
+        said = json.loads(done.stdout)
+        scores.append(1 - said["metrics"]["mse"] / np.var(truth) if numbers else said["metrics"]["accuracy"])
+        hashes.append(said["hash"])
+    return scores, hashes
+
+
+def check(name):
+    import numpy as np
+    import sklearn.datasets
+    from sklearn.model_selection import train_test_split
+    import muster
+
+    rows = getattr(sklearn.datasets, "load_" + name)()
+    numbers = name == "diabetes"
+    x, t, y, truth = train_test_split(rows.data, rows.target, test_size=.3, random_state=0,
+                                      stratify=None if numbers else rows.target)
+    for path, a, b in (("train.csv", x, y), ("test.csv", t, truth)):
+        np.savetxt(path, np.column_stack([a, b]), delimiter=",", fmt="%.17g")
+    net = f"dense32 relu dense{1 if numbers else len(rows.target_names)}"
+    own, hashes = ours(net, numbers, truth)
+    other = theirs(numbers, x, y, t, truth)
+    made = (muster.NetRegressor if numbers else muster.NetClassifier)(net, random_state=SEEDS[0]).fit(x, y)
+    said = f"{np.mean(own):.3f}, scikit-learn {np.mean(other):.3f}"
+    assert np.mean(own) > np.mean(other) - (.1 if numbers else 2.5 / len(truth)), said
+    assert made.hash_ == hashes[0], "the library gives another network"
+    return said
+
+
+checks.need("sklearn")
+sys.path.insert(0, os.path.join(os.environ["ROOT"], "python"))
+os.environ.setdefault("MUSTER_LIBRARY", os.path.join(os.environ["BUILD"], "src", "libmuster.so"))
+checks.run([(name, functools.partial(check, name))
+            for name in ["iris", "wine", "breast_cancer", "digits", "diabetes"]])
