@@ -144,7 +144,7 @@ void conv_pack(enum isa isa, const struct conv *c, const float *weights,
                float *packed)
 {
     if (winograd_is(c))
-        winograd_pack(c, weights, packed);
+        winograd_pack(isa, c, weights, packed);
     else
         net_ops(isa)->conv_pack(c, weights, packed);
 }

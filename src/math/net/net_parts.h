@@ -70,6 +70,8 @@ struct net_ops {
                            const struct conv_lists *lists, float *padded);
     void (*list_pixels)(const struct conv *conv, const float *dy,
                         struct conv_lists *lists);
+    void (*winograd_pack)(const struct conv *conv, const float *weights,
+                          float *packed);
     void (*winograd_forward)(const struct winograd *winograd,
                              const float *image, const float *u,
                              const float *bias, float *y, float *room);
@@ -99,6 +101,7 @@ struct net_ops {
         .conv_bias = N(bias), .weights_by_tiles = N(weights_by_tiles),         \
         .weights_by_lists = N(weights_by_lists),                               \
         .input_by_lists = N(input_by_lists), .list_pixels = N(list_pixels),    \
+        .winograd_pack = N(winograd_pack),                                     \
         .winograd_forward = N(winograd_forward),                               \
         .winograd_backward = N(winograd_backward), .sums_add = N(sums_add),    \
         .sums_finite = N(sums_finite), .relu = N(relu),                        \

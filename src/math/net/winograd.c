@@ -83,6 +83,12 @@ size_t winograd_scratch(const struct conv *c)
     return 2 * border_floats(&w) + room_floats(c);
 }
 
+void winograd_pack(enum isa isa, const struct conv *c, const float *weights,
+                   float *packed)
+{
+    net_ops(isa)->winograd_pack(c, weights, packed);
+}
+
 void winograd_forward(enum isa isa, const struct conv *c, const float *x,
                       const float *packed, const float *bias, float *y,
                       float *scratch)
@@ -112,8 +118,9 @@ void winograd_backward(enum isa isa, const struct conv *c,
         without_border(&w, back.dx, what->dx);
 }
 
-/* --- lines of the matrices, `by` floats apart ----------------------------- */
+/* --- the definition ------------------------------------------------------ */
 
+/* A line of G, numbers `from` and `by` floats apart. */
 static void weights_line(const float *g, size_t from, float *u, size_t by)
 {
     const float mean = (g[0] + g[2 * from]) * 0.5f, half = g[from] * 0.5f;
@@ -135,27 +142,6 @@ static void kernel_squared(const float *g, size_t tap, float u[WINOGRAD_PLACES])
     for (size_t y = 0; y < 4; y++)
         weights_line(columns + 3 * y, 1, u + 4 * y, 1);
 }
-
-/* u[place][in][out], and behind it [place][out][in]. */
-void winograd_pack(const struct conv *c, const float *weights, float *packed)
-{
-    const size_t plane = pairs(c);
-    float *const turned = packed + WINOGRAD_PLACES * plane;
-
-    for (size_t o = 0; o < c->out; o++) {
-        for (size_t i = 0; i < c->in; i++) {
-            float u[WINOGRAD_PLACES];
-
-            kernel_squared(weights + o * 9 * c->in + i, c->in, u);
-            for (size_t k = 0; k < WINOGRAD_PLACES; k++) {
-                packed[k * plane + i * c->out + o] = u[k];
-                turned[k * plane + o * c->in + i] = u[k];
-            }
-        }
-    }
-}
-
-/* --- the definition ------------------------------------------------------ */
 
 typedef void line(float *p, size_t by);
 

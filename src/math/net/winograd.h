@@ -125,7 +125,7 @@ bool winograd_is(const struct conv *conv);
 /* Floats of u in both orders, and of what a call needs besides. */
 size_t winograd_packed(const struct conv *conv);
 size_t winograd_scratch(const struct conv *conv);
-void winograd_pack(const struct conv *conv, const float *weights,
+void winograd_pack(enum isa isa, const struct conv *conv, const float *weights,
                    float *packed);
 
 void winograd_forward(enum isa isa, const struct conv *conv, const float *x,
