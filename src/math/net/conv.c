@@ -36,12 +36,24 @@ static struct conv turned(const struct conv *c)
                          .stride = 1};
 }
 
-size_t conv_packed(const struct conv *c)
+/* Whether gradients of 0 may be left out. */
+static bool may_list(const struct conv *c)
+{
+    return c->in % LIST_CHANNELS == 0 && c->out % LIST_CHANNELS == 0;
+}
+
+/* Weights as lists want them lie behind those of squares or tiles. */
+static size_t packed_before(const struct conv *c)
 {
     if (winograd_is(c))
         return winograd_packed(c);
     return (conv_panels(c->out) * c->in + conv_panels(c->in) * c->out) *
            c->tall * c->wide;
+}
+
+size_t conv_packed(const struct conv *c)
+{
+    return packed_before(c) + (may_list(c) ? c->out * conv_patch(c) : 0);
 }
 
 /* --- scratch: two images, a panel, lists --------------------------------- */
@@ -147,6 +159,8 @@ void conv_pack(enum isa isa, const struct conv *c, const float *weights,
         winograd_pack(isa, c, weights, packed);
     else
         net_ops(isa)->conv_pack(c, weights, packed);
+    if (may_list(c))
+        net_ops(isa)->list_taps(c, weights, packed + packed_before(c));
 }
 
 void conv_forward(enum isa isa, const struct conv *c, const float *x,
@@ -166,6 +180,7 @@ static void input_gradient(const struct net_ops *ops, const struct conv *c,
                            float *room)
 {
     const struct conv back = turned(c);
+    const float *const taps = what->packed + packed_before(c);
 
     if (!listed) {
         set_apart(c, &back, what->dy, room);
@@ -173,9 +188,9 @@ static void input_gradient(const struct net_ops *ops, const struct conv *c,
                           what->packed + conv_panels(c->out) * conv_patch(c),
                           NULL, what->dx);
     } else if (c->pad == 0) {
-        ops->input_by_lists(c, what->weights, lists, what->dx);
+        ops->input_by_lists(c, taps, lists, what->dx);
     } else {
-        ops->input_by_lists(c, what->weights, lists, room);
+        ops->input_by_lists(c, taps, lists, room);
         without_border(c, room, what->dx);
     }
 }
@@ -213,10 +228,8 @@ void conv_backward(enum isa isa, const struct conv *c,
 {
     const struct net_ops *const ops = net_ops(isa);
     const size_t total = outputs(c);
-    const bool whole =
-        c->in % LIST_CHANNELS == 0 && c->out % LIST_CHANNELS == 0;
     const size_t found =
-        whole ? ops->count_nonzero(what->dy, total) : SIZE_MAX / 8;
+        may_list(c) ? ops->count_nonzero(what->dy, total) : SIZE_MAX / 8;
 
     ops->conv_bias(c, what->dy, what->db);
     if (winograd_is(c) && !mostly_zero(found, total))

@@ -66,7 +66,9 @@ struct net_ops {
                              const float *dy, float *room, float *dw);
     void (*weights_by_lists)(const struct conv *conv, const float *padded,
                              struct conv_lists *lists, float *dw);
-    void (*input_by_lists)(const struct conv *conv, const float *weights,
+    void (*list_taps)(const struct conv *conv, const float *weights,
+                      float *taps);
+    void (*input_by_lists)(const struct conv *conv, const float *taps,
                            const struct conv_lists *lists, float *padded);
     void (*list_pixels)(const struct conv *conv, const float *dy,
                         struct conv_lists *lists);
@@ -99,7 +101,7 @@ struct net_ops {
         .gemm = N(gemm), .turn = N(turn), .conv_pack = N(conv_pack),           \
         .conv_forward = N(forward), .count_nonzero = N(count),                 \
         .conv_bias = N(bias), .weights_by_tiles = N(weights_by_tiles),         \
-        .weights_by_lists = N(weights_by_lists),                               \
+        .weights_by_lists = N(weights_by_lists), .list_taps = N(list_taps),    \
         .input_by_lists = N(input_by_lists), .list_pixels = N(list_pixels),    \
         .winograd_pack = N(winograd_pack),                                     \
         .winograd_forward = N(winograd_forward),                               \
