@@ -115,6 +115,11 @@ static inline size_t layer_times(size_t a, size_t b)
 void layer_add(const struct layer *layer, const struct layer_call *call,
                bool bias, size_t first, size_t count, const float *values);
 
+/* Sums of numbers [first, first + count) of the weights will be added to soon,
+ * by a layer that takes all samples. */
+void layer_fetch(const struct layer *layer, const struct layer_call *call,
+                 size_t first, size_t count);
+
 #define LAYER_OPS(name) extern const struct layer_ops layer_##name;
 NEURAL_LAYERS(LAYER_OPS)
 #undef LAYER_OPS

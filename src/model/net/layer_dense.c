@@ -19,6 +19,7 @@ enum {
     GROUP = 42,  /* ... and at most as many samples. */
     ROWS = 112,  /* Inputs of an item, backward, ... */
     SOME = 28,   /* ... of which at least as many at a time, ... */
+    LINE = 16,   /* Floats of a cache line. */
     FULL = 3584, /* ... and at most as many weights, if these are more. */
 };
 
@@ -187,6 +188,31 @@ static void inputs_of(const struct layer *l, const struct layer_call *call,
                 call->x_row);
 }
 
+/* Microbatch m's share of what inputs [first, first + rows) will need: it lies
+ * in pieces far apart, which no processor foresees. */
+static void fetch(const struct layer *l, const struct layer_call *call,
+                  uint32_t m, uint32_t first, uint32_t rows)
+{
+    const uint32_t parts = (call->count + call->micro - 1) / call->micro;
+    const size_t weights = (size_t)rows * l->out;
+    const size_t begun = weights * m / parts, end = weights * (m + 1) / parts;
+    const size_t from = (size_t)first * l->out + begun;
+    const struct layer_call part = part_of(call, m);
+    float *const dx =
+        call->dx == NULL ? NULL : call->dx + m * call->micro * call->x_row;
+
+    for (size_t i = first; i < first + rows; i += LINE) {
+        for (size_t s = 0; s < part.count; s++) {
+            __builtin_prefetch(part.x + s * call->x_row + i, 0, 2);
+            if (dx != NULL)
+                __builtin_prefetch(dx + s * call->x_row + i, 1, 2);
+        }
+    }
+    for (size_t i = 0; i < end - begun; i += LINE)
+        __builtin_prefetch(call->weights + from + i, 0, 2);
+    layer_fetch(l, call, from, end - begun);
+}
+
 static void backward(const struct layer *l, const struct layer_call *call)
 {
     float *const room = call->scratch + GEMM_SCRATCH;
@@ -195,10 +221,12 @@ static void backward(const struct layer *l, const struct layer_call *call)
 
     for (uint32_t i = begun; i < end; i += some_rows(l)) {
         const uint32_t rows = end - i < some_rows(l) ? end - i : some_rows(l);
+        const uint32_t left = end - i - rows, next = left < rows ? left : rows;
 
         for (uint32_t m = 0; m * call->micro < call->count; m++) {
             const struct layer_call part = part_of(call, m);
 
+            fetch(l, call, m, i + rows, next);
             weights_of(l, &part, i, rows, room);
         }
         if (call->dx != NULL)

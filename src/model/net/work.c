@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/mem.h"
 #include "base/rng.h"
 #include "math/net/sums.h"
 #include "model/net/loss.h"
@@ -159,6 +160,16 @@ void layer_add(const struct layer *l, const struct layer_call *call, bool bias,
     } else if (largest > sink->largest[seen]) {
         sink->largest[seen] = largest;
     }
+}
+
+void layer_fetch(const struct layer *l, const struct layer_call *call,
+                 size_t first, size_t count)
+{
+    const struct layer_sink *const sink = call->sink;
+    const size_t at = sink->work->net->tensors[l->tensor].first + first;
+
+    for (size_t i = 0; i < count; i += MEM_LINE / sizeof(int64_t))
+        __builtin_prefetch(sink->sums->sum + at + i, 1, 2);
 }
 
 /* --- stretches ----------------------------------------------------------- */
