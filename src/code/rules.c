@@ -93,6 +93,10 @@ static const struct rule rules[] = {
     {TRAIT(ALONE), TRAIT(NEEDS_WORKERS),
      "<it> needs workers; add -n N, the number of them"},
 
+    {TRAIT(ALONE) | TRAIT(TRACE), 0,
+     "--trace draws what workers do, and there are none; add -n N, the number "
+     "of them"},
+
     /* Optimisers. */
     {TRAIT(FUNCTION) | TRAIT(SGD), 0,
      "--optim sgd needs the rows themselves, not their sums; lbfgs does not"},

@@ -77,6 +77,9 @@ static enum err find_format(const struct source_options *options,
                                                   : FORMAT_LIBSVM;
     if (*format != FORMAT_LIBSVM || input_is_stream(options->spec))
         return ERR_OK;
+    err = sniff_network(options->spec, why);
+    if (err != ERR_OK)
+        return err;
     err = unpacker_open(options->spec, &in, why);
     if (err == ERR_OK)
         err = unpacker_fill(in, first, sizeof first, &got, why);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "data/text/sniff.h"
 #include "model/net/neural_model.h"
 #include "os/file/file.h"
 
@@ -33,7 +34,12 @@ static enum err read_text(const char *path, char **text, struct why *why)
 
 enum err network_text(const char *given, char **text, struct why *why)
 {
+    enum err err;
+
     *text = NULL;
+    err = neural_text_begins(given) ? ERR_OK : sniff_network(given, why);
+    if (err != ERR_OK)
+        return why_in(why, err, "--net %.200s", given);
     if (!neural_text_begins(given) && file_exists(given))
         return read_text(given, text, why);
     *text = mem_text(given);

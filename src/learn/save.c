@@ -7,6 +7,7 @@
 
 #include "base/ending.h"
 #include "base/mem.h"
+#include "data/text/sniff.h"
 #include "learn/family/family.h"
 #include "model/files/safetensors.h"
 #include "os/file/file.h"
@@ -106,11 +107,11 @@ bool saved_model_is(const struct setup *setup, const double *w,
 const char *save_other_form(const char *path)
 {
     static const char *const endings[] = {
-        ".csv",  ".tsv",  ".svm",     ".libsvm",      ".svmlight",
-        ".t",    ".npy",  ".npz",     ".idx",         ".parquet",
-        ".arff", ".xlsx", ".feather", ".gz",          ".zst",
-        ".zip",  ".json", ".jsonl",   ".safetensors", ".onnx",
-        ".pkl",  ".h5",   ".joblib",  ".pickle",      NULL};
+        ".csv",         ".tsv",  ".svm",  ".libsvm",  ".svmlight", ".t",
+        ".npy",         ".npz",  ".idx",  ".parquet", ".arff",     ".xlsx",
+        ".feather",     ".gz",   ".zst",  ".zip",     ".json",     ".jsonl",
+        ".safetensors", ".onnx", ".pkl",  ".h5",      ".joblib",   ".pickle",
+        ".pt",          ".pth",  ".ckpt", ".keras",   ".pb",       NULL};
     size_t i = 0;
 
     while (endings[i] != NULL && !ending_is(path, strlen(path), endings[i]))
@@ -194,6 +195,9 @@ static enum err check_text(const char *path, struct why *why)
         return err;
     err = input_read_at(&input, 0, first, sizeof first, &got);
     input_close(&input);
+    if (err == ERR_OK && !model_begins(first, got) &&
+        sniff_network(path, why) != ERR_OK)
+        return why_in(why, ERR_FORMAT, "%.200s", path);
     if (err == ERR_OK &&
         (memchr(first, '\0', got) == NULL || safetensors_begins(first, got)))
         return ERR_OK;

@@ -11,4 +11,5 @@ try data a.csv
 try model m
 try plan m
 try token m
+try train gen:gmm:20,3 --trace trace.json
 ls

@@ -28,5 +28,27 @@ printf '1,2,3,4,5,6,1\n' >pixels.csv
 printf '1,2,3,1\n' >short.csv
 "$MUSTER" predict short.csv conv.safetensors 2>&1
 "$MUSTER" predict conv.safetensors rows 2>&1
+echo "--- a layer of 4,194,304 numbers a row: a few rows at a time"
+cat >wide.py <<'PYTHON'
+import resource
+import subprocess
+import sys
+from tensors import write
+
+write("wide.safetensors",
+      {"net": "conv1x1x1024 relu conv1x1x2 relu dense2", "shape": "64x64x1",
+       "loss": "softmax", "divisor": "1", "labels": "0 1"},
+      {"0.weight": ([1024, 1, 1, 1], [.01] * 1024), "0.bias": ([1024], [0] * 1024),
+       "2.weight": ([2, 1024, 1, 1], [.001] * 2048), "2.bias": ([2], [0] * 2),
+       "5.weight": ([2, 8192], [.1] * 8192 + [-.1] * 8192), "5.bias": ([2], [0, 1])})
+with open("wide.csv", "w") as file:
+    for i in range(64):
+        file.write(",".join(str((i * j) % 7) for j in range(4096)) + "\n")
+subprocess.run([sys.argv[1], "predict", "wide.csv", "wide.safetensors", "wide.txt", "--label", "none"], check=True)
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+print("below 600 MB" if peak < 600000 else f"{peak} kB")
+PYTHON
+PYTHONPATH=$ROOT/tests/lib/lib python3 -B wide.py "$MUSTER"
+echo "--- a score that is not finite"
 printf '5 1:1e38 2:3e38\n' >huge
 "$MUSTER" predict huge value.safetensors 2>&1

@@ -3,6 +3,7 @@
  */
 #include "data/text/sniff.h"
 
+#include "base/ending.h"
 #include "data/span.h"
 
 static bool is_blank(char c)
@@ -78,6 +79,25 @@ const char *sniff_foreign(const char *text, size_t size)
             return kinds[i].what;
     }
     return is_json(first_line((struct span){text, size})) ? "JSON" : NULL;
+}
+
+enum err sniff_network(const char *path, struct why *why)
+{
+    static const char *const endings[] = {".pt",    ".pth", ".ckpt",
+                                          ".onnx",  ".h5",  ".hdf5",
+                                          ".keras", ".pb",  ".tflite"};
+
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (ending_is(path, strlen(path), endings[i]))
+            return why_set(
+                why, ERR_UNSUPPORTED,
+                "%s files are not read; rows are read from LIBSVM, CSV, "
+                "IDX, npy and npz, networks from safetensors (from torch: "
+                "safetensors.torch.save_file(model.state_dict(), FILE, "
+                "metadata={\"net\": ..., \"shape\": ...}), as docs/cli.md "
+                "says)",
+                endings[i]);
+    return ERR_OK;
 }
 
 bool sniff_is_table(const char *text, size_t size)

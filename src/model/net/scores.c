@@ -9,7 +9,25 @@
 #include "math/kernel/softmax.h"
 #include "model/net/work.h"
 
-#define SCORE_ROWS 64u
+/* Rows at a time: as many as fill the threads, unless what layers make of them
+ * takes more than this. */
+#define SCORE_ROWS  64u
+#define SCORE_BYTES (UINT64_C(64) << 20)
+
+static uint32_t rows_at_a_time(const struct neural *net)
+{
+    uint64_t floats = 0;
+
+    for (uint32_t i = 0; i < net->layer_count; i++) {
+        const struct neural_layer l = neural_layer(net, i);
+
+        floats += neural_floats(&l.to);
+    }
+    floats = SCORE_BYTES / sizeof(float) / (floats + neural_floats(&net->in));
+    return floats > SCORE_ROWS ? SCORE_ROWS
+           : floats == 0       ? 1
+                               : (uint32_t)floats;
+}
 
 void neural_model_rows(const struct neural_model *model,
                        const struct dataset *data, const uint32_t *row,
@@ -25,16 +43,16 @@ void neural_model_rows(const struct neural_model *model,
 
 static enum err score(const struct neural_model *model,
                       const struct dataset *data, struct neural_work *work,
-                      float *x, float *said, double *z)
+                      uint32_t most, float *x, float *said, double *z)
 {
     const size_t outputs = neural_floats(&model->neural.out);
     uint32_t row[SCORE_ROWS];
     enum err err = neural_work_load(work, model->parameters);
 
     for (uint32_t first = 0; err == ERR_OK && first < data->rows;
-         first += SCORE_ROWS) {
+         first += most) {
         const uint32_t left = data->rows - first;
-        const uint32_t count = left < SCORE_ROWS ? left : SCORE_ROWS;
+        const uint32_t count = left < most ? left : most;
 
         for (uint32_t i = 0; i < count; i++)
             row[i] = first + i;
@@ -54,15 +72,16 @@ enum err neural_model_scores(const struct neural_model *model,
                              struct pool *pool, double *z, struct why *why)
 {
     const struct neural *const net = &model->neural;
+    const uint32_t most = rows_at_a_time(net);
     struct neural_work *work = NULL;
-    enum err err = neural_work_new(net, SCORE_ROWS, isa, pool, &work, why);
-    float *const x = mem_new(SCORE_ROWS * neural_floats(&net->in), sizeof *x);
-    float *const said =
-        mem_new(SCORE_ROWS * neural_floats(&net->out), sizeof *said);
+    enum err err = neural_work_new(net, most, isa, pool, &work, why);
+    float *const x = mem_new(most * neural_floats(&net->in), sizeof *x);
+    float *const said = mem_new(most * neural_floats(&net->out), sizeof *said);
 
     if (err == ERR_OK)
-        err = x == NULL || said == NULL ? ERR_NOMEM
-                                        : score(model, data, work, x, said, z);
+        err = x == NULL || said == NULL
+                  ? ERR_NOMEM
+                  : score(model, data, work, most, x, said, z);
     if (err == ERR_RANGE)
         (void)why_set(why, err,
                       "a score is not finite: the data's values or the "
