@@ -498,13 +498,21 @@ static enum err stage_array(const struct source_options *options,
 {
     struct csv form = {.wanted = wanted_of(options)};
     struct frame frame = {0};
+    const uint32_t classes =
+        fitted(options) != NULL ? options->encoder->classes.categories : 0;
     enum err err = refuse_words(options, why);
 
     if (err == ERR_OK)
         err = memory_frame(options->memory, takes_gaps(options), &form, &frame,
                            why);
+    /* A program's labels are numbers of classes, whatever words these are; of a
+     * file of numbers none would be known. */
+    if (classes > 0)
+        options->encoder->classes.categories = 0;
     if (err == ERR_OK)
         err = encode_frame(options, &frame, stage, why);
+    if (classes > 0)
+        options->encoder->classes.categories = classes;
     frame_close(&frame);
     csv_close(&form);
     return err;
