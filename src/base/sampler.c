@@ -101,6 +101,20 @@ static uint32_t cut(uint32_t rows, uint32_t chunk_rows, uint32_t chunk)
     return first >= rows ? 0 : lesser(rows - (uint32_t)first, chunk_rows);
 }
 
+/* The first row of a chunk of the data, and how many it has. */
+static uint32_t begin_of(const struct sampler *sampler, uint32_t chunk)
+{
+    return sampler->cut != NULL ? sampler->cut[chunk - sampler->first]
+                                : chunk * sampler->chunk_rows;
+}
+
+static uint32_t size_of(const struct sampler *sampler, uint32_t chunk)
+{
+    return sampler->cut != NULL
+               ? begin_of(sampler, chunk + 1) - begin_of(sampler, chunk)
+               : cut(sampler->rows, sampler->chunk_rows, chunk);
+}
+
 /* --- what each kind draws ------------------------------------------------- */
 
 static void select_whole(const struct sampler *sampler, uint32_t step,
@@ -108,7 +122,7 @@ static void select_whole(const struct sampler *sampler, uint32_t step,
 {
     (void)step;
     for (uint32_t i = 0; i < count; i++)
-        row[i] = chunk * sampler->chunk_rows + i;
+        row[i] = begin_of(sampler, chunk) + i;
 }
 
 static void select_rows(const struct sampler *sampler, uint32_t step,
@@ -131,10 +145,10 @@ static void select_local(const struct sampler *sampler, uint32_t step,
                          uint32_t chunk, uint32_t count, uint32_t *row)
 {
     const uint32_t steps = sampler_steps(sampler);
-    const uint32_t first = chunk * sampler->chunk_rows;
+    const uint32_t first = begin_of(sampler, chunk);
     const struct permutation order =
         permute(sampler->seed, step / steps, (uint64_t)chunk + 1,
-                cut(sampler->rows, sampler->chunk_rows, chunk));
+                size_of(sampler, chunk));
     const uint32_t before = places_below(first, step % steps, steps);
 
     for (uint32_t i = 0; i < count; i++) {
@@ -222,9 +236,10 @@ uint32_t sampler_scattered(const struct sampler *sampler, uint32_t chunks)
 
 uint32_t sampler_chunks(const struct sampler *sampler)
 {
-    return divide_up(sampler_scatters(sampler->kind) ? sampler->batch
-                                                     : sampler->rows,
-                     sampler->chunk_rows);
+    if (sampler_scatters(sampler->kind))
+        return divide_up(sampler->batch, sampler->chunk_rows);
+    return sampler->cut != NULL ? sampler->chunks
+                                : divide_up(sampler->rows, sampler->chunk_rows);
 }
 
 uint32_t sampler_steps(const struct sampler *sampler)
@@ -261,13 +276,13 @@ uint32_t sampler_chunk_rows(const struct sampler *sampler, uint32_t step,
                             uint32_t chunk)
 {
     const uint32_t steps = sampler_steps(sampler);
-    const uint32_t first = chunk * sampler->chunk_rows;
+    uint32_t first;
 
     CHECK(chunk < sampler_chunks(sampler));
     if (sampler_scatters(sampler->kind))
         return cut(sampler_rows(sampler, step), sampler->chunk_rows, chunk);
-    return places_below(first + cut(sampler->rows, sampler->chunk_rows, chunk),
-                        step % steps, steps) -
+    first = begin_of(sampler, chunk);
+    return places_below(first + size_of(sampler, chunk), step % steps, steps) -
            places_below(first, step % steps, steps);
 }
 

@@ -10,7 +10,8 @@
  *             are permuted by a key of (seed, pass, k), and of the S steps of a
  *             pass step s has every place q of all chunks together with
  *             q mod S = s.  So chunks take part in proportion to their rows,
- *             and rows stay where they are
+ *             and rows stay where they are.  Where each owner's rows are cut by
+ *             themselves the places are those of that cut
  *
  * A pass is S = ceil(N/B) steps, and each row is in exactly one of them,
  * whoever computes it, how often and when: rows are a function of the sampler,
@@ -50,6 +51,11 @@ struct sampler {
     uint32_t chunk_rows; /* C, > 0. */
     uint32_t batch;      /* B, 0 < B < N; SAMPLER_WHOLE: 0. */
     uint64_t seed;
+    /* Data that are not cut alike, for kinds that do not scatter: */
+    const uint32_t *cut; /* The first row of chunks from `first` on, and where
+                            the last one ends.  Borrowed; NULL: alike. */
+    uint32_t first;
+    uint32_t chunks; /* Of all the data. */
 };
 
 /* All rows, of whatever data: where only the kind counts. */

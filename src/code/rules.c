@@ -71,6 +71,7 @@ static const char *const names[TRAITS] = {
     [TRAIT_NO_RATE] = "no --lr",
     [TRAIT_RATE_RULE] = "--schedule",
     [TRAIT_BATCH] = "--batch",
+    [TRAIT_SCATTERED] = "--shuffle rows",
     [TRAIT_PASSES] = "--passes",
     [TRAIT_PATIENCE] = "--patience",
     [TRAIT_ENDS] = "--tol",
@@ -163,9 +164,6 @@ static const struct rule rules[] = {
     {TRAIT(LATE), TRAIT(BATCH),
      "staleness adds answers of several steps, and with <it> they are over "
      "other rows; leave one of them out"},
-    {TRAIT(OWNERS), TRAIT(BATCH),
-     "<it> does not go with --owners yet: batches are cut from rows that lie "
-     "in one place"},
 
     {TRAIT(NO_COMPUTE), TRAIT(BATCH) | TRAIT(VALID) | TRAIT(PATIENCE),
      "<it> needs rows; leave out --no-compute"},
@@ -214,8 +212,6 @@ static const struct rule rules[] = {
     {TRAIT(INIT) | TRAIT(SGD), 0,
      "--optim sgd begins at 0; with --init take gd and --batch, adam or "
      "another one"},
-    {TRAIT(NET) | TRAIT(OWNERS), 0,
-     "--net does not go with --owners yet; train it on rows in one place"},
 
     /* Rows that stay with their owners. */
     {TRAIT(OWNERS) | TRAIT(DATA), 0,
@@ -256,6 +252,9 @@ static const struct rule rules[] = {
     {TRAIT(OWNERS) | TRAIT(VALID_PART), 0,
      "--valid PART does not go with --owners: there are no rows here to "
      "hold out; give it a FILE"},
+    {TRAIT(OWNERS) | TRAIT(SCATTERED), 0,
+     "--shuffle rows draws every batch from all rows, and private rows stay "
+     "where they are; leave it out, or say --shuffle local"},
     {TRAIT(OWNERS), TRAIT(COPIES) | TRAIT(ADAPTS),
      "code <code> gives rows to several workers, and private rows stay where "
      "they are; take steal, uncoded or ignore"},

@@ -71,7 +71,8 @@ enum trait {
     TRAIT_RATED,  /* It needs a rate, ... */
     TRAIT_NO_RATE,
     TRAIT_RATE_RULE, /* ... which changes from step to step. */
-    TRAIT_BATCH,     /* A step is over some of the rows. */
+    TRAIT_BATCH,     /* A step is over some of the rows, ... */
+    TRAIT_SCATTERED, /* ... wherever they are. */
     TRAIT_PASSES,    /* Passes over the rows are counted. */
     TRAIT_PATIENCE,  /* Rows held out end it, at the end of a pass. */
     TRAIT_ENDS,      /* It ends by the gradient or the objective. */

@@ -56,7 +56,7 @@
 #include "math/exact/tally.h"
 #include "optim/optim.h"
 
-#define MSG_VERSION  14u
+#define MSG_VERSION  15u
 #define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
 #define REASON_SIZE  256u
 #define DIMS_MAX     (UINT32_C(1) << 24)

@@ -10,8 +10,9 @@
  *        | -- SUMS ----------------------------> |   this owner's part of U, V
  *        | <--------------------- SCHEMA (known)-|   now join
  *
- * U and V are the bounds of model/linear/problem.h.  An owner that comes later,
- * or again, is sent a known SCHEMA at once.  Whoever cannot take part is told
+ * U and V are the bounds of model/linear/problem.h; a network has none, and
+ * its owners are sent a known SCHEMA at once.  An owner that comes later,
+ * or again, is sent one, too.  Whoever cannot take part is told
  * why (NO).  Nothing here is a row, or a value of one but for the largest of
  * each column; that is all a coordinator ever learns besides tallies.
  *
@@ -45,8 +46,11 @@ struct roll_offer {
     struct digest part;    /* Of the rows. */
     struct digest columns; /* Of their names and the label's; zero: none. */
     uint32_t rows, cols;
-    uint32_t label_count;  /* 0: too many to be classes. */
-    const uint8_t *labels; /* f64, ascending. */
+    uint32_t height, width, channels; /* What a row is as an image, or 0. */
+    double least, most;               /* ... and its values, and 0. */
+    bool whole;                       /* They are whole numbers. */
+    uint32_t label_count;             /* 0: too many to be classes. */
+    const uint8_t *labels;            /* f64, ascending. */
 };
 
 struct roll_schema {
@@ -58,6 +62,7 @@ struct roll_schema {
     uint32_t model;        /* enum model_kind, opaque to core. */
     uint32_t first, end;   /* Chunks of this owner's rows ... */
     uint32_t chunks;       /* ... and of all. */
+    uint32_t first_row;    /* Of this owner's. */
     uint32_t label_count;  /* 0: labels are numbers. */
     const uint8_t *labels; /* f64, ascending. */
 };

@@ -40,7 +40,9 @@
 struct shelf {
     const struct dataset *data; /* All rows, or room for them; may be NULL. */
     bool part;                  /* ... or a part of them, cut by itself, ... */
-    uint32_t first;             /* ... whose first chunk is this of the job. */
+    uint32_t first;             /* ... whose first chunk ... */
+    uint32_t first_row;         /* ... and row are these of the job, ... */
+    uint32_t chunks;            /* ... which has so many. */
     const struct user_function *user; /* May be NULL. */
     enum isa isa;
 };
@@ -50,7 +52,7 @@ struct evaluator {
     const struct evaluator_ops *ops;
     uint32_t dims;   /* Weights. */
     uint32_t sums;   /* Numbers of an answer, the loss and a Hessian aside. */
-    uint32_t chunks; /* Of the job; 0: unknown, this is a part. */
+    uint32_t chunks; /* Of the job. */
     uint32_t scattered; /* A run reads rows of all so many chunks of the data;
                            0: of its own chunks. */
     size_t shard_max; /* Bytes of a chunk or strip as it travels; 0: none do. */

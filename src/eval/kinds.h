@@ -43,6 +43,11 @@ MUST_CHECK enum err subject_problem(const struct subject *subject,
                                     const struct shelf *shelf,
                                     struct problem *problem);
 
+/* Lets the sampler know how these rows are cut; *own is what was made for it,
+ * the caller's to free.  ERR_SHAPE: it draws from rows that are elsewhere. */
+MUST_CHECK enum err shelf_cut(const struct shelf *shelf,
+                              struct sampler *sampler, uint32_t **own);
+
 /* Of a linear evaluator; its data are those that the run reads. */
 const struct problem *linear_problem(const struct evaluator *self);
 

@@ -27,9 +27,10 @@ struct linear {
     struct evaluator head;
     const struct dataset *data; /* The shelf's. */
     struct dataset seen;        /* The same as it was when a run was begun. */
-    uint32_t first;             /* As in the shelf. */
+    uint32_t first, first_row;  /* As in the shelf. */
     struct problem problem;     /* Of `seen`. */
-    struct sampler sampler;     /* Which rows chunks stand for. */
+    struct sampler sampler;     /* Which rows chunks stand for, ... */
+    uint32_t *cut;              /* ... cut like this; NULL: as in the shelf. */
     struct gather *gathers; /* One per thread; NULL: all rows, as they lie. */
     struct pool *pool;      /* Borrowed. */
     struct tally *parts;    /* One per thread; of the first one: none. */
@@ -104,9 +105,12 @@ static enum err threads_init(struct linear *linear)
     return ERR_OK;
 }
 
+/* Of a part they count from its own first chunk. */
 static enum err gathers_init(struct linear *linear)
 {
     const uint32_t most = sampler_chunk_most(&linear->sampler);
+    const uint32_t chunks = linear->cut != NULL ? dataset_chunks(linear->data)
+                                                : linear->head.chunks;
     enum err err = ERR_OK;
 
     if (linear->sampler.kind == SAMPLER_WHOLE)
@@ -115,8 +119,7 @@ static enum err gathers_init(struct linear *linear)
     if (linear->gathers == NULL)
         return ERR_NOMEM;
     for (uint32_t i = 0; err == ERR_OK && i < linear->threads; i++)
-        err = gather_init(&linear->gathers[i], linear->data,
-                          linear->head.chunks, most);
+        err = gather_init(&linear->gathers[i], linear->data, chunks, most);
     return err;
 }
 
@@ -156,6 +159,7 @@ static void linear_close(struct evaluator *self)
             gather_close(&linear->gathers[i]);
     }
     mem_free(linear->gathers);
+    mem_free(linear->cut);
     mem_free(linear->parts);
     mem_free(linear->scratch);
     mem_free(linear->errs);
@@ -197,14 +201,15 @@ static enum err linear_open(const struct brief *brief,
 
     if (err == ERR_OK)
         err = subject_problem(&subject, shelf, &made->problem);
-    if (err == ERR_OK && shelf->part && made->sampler.kind != SAMPLER_WHOLE)
-        err = ERR_SHAPE; /* Their chunks are cut by themselves. */
+    if (err == ERR_OK)
+        err = shelf_cut(shelf, &made->sampler, &made->cut);
     if (err != ERR_OK) {
         mem_free(made);
         return err;
     }
     made->data = shelf->data;
     made->first = shelf->first;
+    made->first_row = shelf->first_row;
     made->seen = *shelf->data;
     made->seen.present = (struct chunkset){0};
     made->problem.data = &made->seen;
@@ -214,7 +219,7 @@ static enum err linear_open(const struct brief *brief,
         .ops = &linear_evaluator,
         .dims = problem_dims(&made->problem),
         .sums = problem_dims(&made->problem),
-        .chunks = shelf->part ? 0 : sampler_chunks(&made->sampler),
+        .chunks = sampler_chunks(&made->sampler),
         .scattered =
             sampler_scattered(&made->sampler, dataset_chunks(shelf->data)),
         .shard_max = dataset_chunk_bytes_max(shelf->data),
@@ -297,6 +302,18 @@ static struct tally *tally_of(const struct run *run, uint32_t thread)
     return thread > 0 ? &run->linear->parts[thread] : run->work->tally;
 }
 
+/* The rows of a chunk, by their places here. */
+static uint32_t select_rows(const struct linear *linear, uint32_t step,
+                            uint32_t chunk, uint32_t *row)
+{
+    const uint32_t count =
+        sampler_select(&linear->sampler, step, linear->first + chunk, row);
+
+    for (uint32_t i = 0; i < count; i++)
+        row[i] -= linear->first_row;
+    return count;
+}
+
 /* A chunk of rows that are gathered first; a short batch has some without
  * any. */
 static enum err add_gathered(const struct run *run, uint32_t thread,
@@ -307,8 +324,7 @@ static enum err add_gathered(const struct run *run, uint32_t thread,
     struct gather *const gather = &linear->gathers[thread];
     struct tally *const tally = tally_of(run, thread);
     struct problem problem = linear->problem;
-    const uint32_t count =
-        sampler_select(&linear->sampler, work->step, chunk, gather->row);
+    const uint32_t count = select_rows(linear, work->step, chunk, gather->row);
     enum err err = gather_take(gather, &linear->seen, chunk, count);
 
     problem.data = &gather->rows;

@@ -22,6 +22,8 @@ struct net {
     struct evaluator head;
     struct neural_model model; /* Its parameters are those of `loaded`. */
     struct sampler sampler;
+    uint32_t *cut;              /* As in linear.c. */
+    uint32_t first_row;         /* As in the shelf. */
     uint64_t seed;              /* Of what layers draw. */
     const struct dataset *data; /* The shelf's. */
     struct neural_work *work;
@@ -54,6 +56,7 @@ static void net_close(struct evaluator *self)
 
     neural_work_free(net->work);
     neural_model_close(&net->model);
+    mem_free(net->cut);
     mem_free(net->row);
     mem_free(net->label);
     mem_free(net->id);
@@ -73,10 +76,10 @@ static bool rows_fit(const struct net *net, const struct dataset_shape *rows,
     const struct dataset *const data = shelf->data;
     const struct neural *const neural = neural_of(net);
 
-    return data != NULL && !shelf->part && data->cut == NULL &&
-           rows->weighted == (data->weight != NULL) &&
-           rows->rows == data->rows && rows->cols == data->cols &&
-           rows->chunk_rows == data->chunk_rows &&
+    return data != NULL &&
+           (shelf->part || (rows->weighted == (data->weight != NULL) &&
+                            rows->rows == data->rows)) &&
+           rows->cols == data->cols && rows->chunk_rows == data->chunk_rows &&
            neural_floats(&neural->in) == data->cols &&
            (neural->loss == NEURAL_SOFTMAX || neural_floats(&neural->out) == 1);
 }
@@ -120,6 +123,8 @@ static enum err net_open(const struct brief *brief, const struct shelf *shelf,
     if (err == ERR_OK && !rows_fit(made, &rows, shelf))
         err = ERR_SHAPE;
     if (err == ERR_OK)
+        err = shelf_cut(shelf, &made->sampler, &made->cut);
+    if (err == ERR_OK)
         err = net_init(made, shelf->isa, pool);
     if (err != ERR_OK) {
         if (made != NULL)
@@ -127,6 +132,7 @@ static enum err net_open(const struct brief *brief, const struct shelf *shelf,
         return err;
     }
     made->data = shelf->data;
+    made->first_row = shelf->first_row;
     made->head = (struct evaluator){
         .ops = &net_evaluator,
         .dims = neural_sums_dims(neural_of(made)),
@@ -178,7 +184,6 @@ static bool read_labels(struct net *net, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         const double y = net->data->y[net->row[i]];
 
-        net->id[i] = net->row[i];
         net->target[i] = (float)((y - units->mean) / units->spread);
         if (net->data->weight != NULL)
             net->weight[i] = (float)net->data->weight[net->row[i]];
@@ -215,6 +220,18 @@ static enum err add_sizes(const struct net *net,
     return ERR_OK;
 }
 
+/* The rows of a chunk from place `at` on.  Layers draw by a row's number among
+ * all; it is read by its place here. */
+static void select_rows(struct net *net, uint32_t step, uint32_t chunk,
+                        uint32_t count, uint32_t at)
+{
+    (void)sampler_select(&net->sampler, step, chunk, net->row + at);
+    for (uint32_t i = at; i < at + count; i++) {
+        net->id[i] = net->row[i];
+        net->row[i] -= net->first_row;
+    }
+}
+
 /* Fills in the rows of chunks from `first` on, as many chunks as may go
  * through the layers together: all have as many rows as the first one, but the
  * last may have fewer. */
@@ -231,8 +248,8 @@ static uint32_t gather(struct net *net, const struct computation *asked,
             rows->micro = more;
         if (more > rows->micro || more > net->together - rows->count)
             break;
-        rows->count += sampler_select(&net->sampler, asked->step, chunk,
-                                      net->row + rows->count);
+        select_rows(net, asked->step, chunk, more, rows->count);
+        rows->count += more;
         chunk++;
     }
     return chunk - first;

@@ -74,6 +74,39 @@ uint32_t batches_warmup(const struct sampler *sampler, uint32_t steps)
     return passes < steps / 5 ? (uint32_t)passes : steps / 5;
 }
 
+bool batches_scattered(const struct recipe *recipe)
+{
+    enum sampler_kind kind;
+
+    return recipe_given(recipe, OPT_SHUFFLE) &&
+           sampler_parse(recipe_text(recipe, OPT_SHUFFLE), &kind) &&
+           sampler_scatters(kind);
+}
+
+/* Rows of a step's chunk when nobody says. */
+static uint32_t share_of(const struct family *family, uint32_t batch)
+{
+    return family->chunk_rows > 0 ? family->chunk_rows
+                                  : batches_default_chunk_rows(batch);
+}
+
+uint32_t batches_local_chunk_rows(const struct recipe *recipe,
+                                  const struct family *family, uint32_t rows)
+{
+    const uint64_t batch = recipe_count(recipe, OPT_BATCH);
+    const uint32_t least = rows / CHUNKS_MAX + 1;
+    uint64_t wanted;
+
+    if (family->chunk_rows == 0 &&
+        (recipe_text(recipe, OPT_BATCH) == NULL || batch >= rows))
+        return dataset_default_chunk_rows(rows);
+    if (batch >= rows)
+        return family->chunk_rows > least ? family->chunk_rows : least;
+    wanted = (uint64_t)share_of(family, (uint32_t)batch) * rows / batch;
+    wanted = (wanted + CHUNK_LEAST - 1) / CHUNK_LEAST * CHUNK_LEAST;
+    return wanted < rows ? (uint32_t)wanted : rows;
+}
+
 /* Local batches are of the chunks that the rows are cut into. */
 static uint32_t chunk_rows_of(const struct recipe *recipe,
                               const struct family *family,
@@ -84,8 +117,7 @@ static uint32_t chunk_rows_of(const struct recipe *recipe,
         return data->chunk_rows;
     if (recipe_given(recipe, OPT_CHUNK_ROWS))
         return (uint32_t)recipe_count(recipe, OPT_CHUNK_ROWS);
-    return family->chunk_rows > 0 ? family->chunk_rows
-                                  : batches_default_chunk_rows(batch);
+    return share_of(family, batch);
 }
 
 enum err batches_choose(const struct recipe *recipe,
@@ -109,6 +141,8 @@ enum err batches_choose(const struct recipe *recipe,
     *sampler = sampler_of(kind, data->rows,
                           chunk_rows_of(recipe, family, data, kind, batch),
                           batch, recipe_count(recipe, OPT_SEED));
+    sampler->cut = data->cut;
+    sampler->chunks = dataset_chunks(data);
     if (sampler_chunks(sampler) <= CHUNKS_MAX)
         return ERR_OK;
     return why_set(why, ERR_TOOBIG,
@@ -124,7 +158,8 @@ enum err batches_cut(const struct recipe *recipe, const struct family *family,
     const uint32_t least = data->rows / CHUNKS_MAX + 1;
     enum err err;
 
-    if (family->chunk_rows == 0 || recipe_given(recipe, OPT_CHUNK_ROWS) ||
+    if (data->cut != NULL || family->chunk_rows == 0 ||
+        recipe_given(recipe, OPT_CHUNK_ROWS) ||
         recipe_text(recipe, OPT_BATCH) == NULL ||
         recipe_count(recipe, OPT_BATCH) < data->rows)
         return ERR_OK;

@@ -14,6 +14,11 @@ struct family;
  * workers can share it, 8 at least and 256 at most; a multiple of 8. */
 uint32_t batches_default_chunk_rows(uint32_t batch);
 
+/* Rows of a chunk that rows are cut into if batches are drawn from each chunk's
+ * own: so many that a step has about as many rows of it as above. */
+uint32_t batches_local_chunk_rows(const struct recipe *recipe,
+                                  const struct family *family, uint32_t rows);
+
 /* --patience without --valid: the part of the rows to hold out. */
 MUST_CHECK enum err batches_hold_out(struct recipe *recipe, struct why *why);
 /* --batch-per-worker, by the number of workers wanted, as --batch.  ERR_SHAPE,
@@ -30,6 +35,9 @@ uint32_t batches_warmup(const struct sampler *sampler, uint32_t steps);
 
 /* Are steps to be counted by passes, or over batches? */
 bool batches_wanted(const struct recipe *recipe);
+
+/* Does --shuffle say that a chunk of a step has rows of any? */
+bool batches_scattered(const struct recipe *recipe);
 
 /* As --batch and --shuffle say; `sampler` is sampler_whole if all rows are in
  * every step.  ERR_SHAPE, ERR_TOOBIG with a sentence. */

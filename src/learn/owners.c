@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "learn/address.h"
+#include "learn/batches.h"
 #include "learn/rows.h"
 #include "node/arithmetic.h"
 #include "node/owners/roll.h"
@@ -28,18 +29,36 @@ uint32_t owners_files(const struct recipe *recipe)
     return (uint32_t)recipe_count(recipe, OPT_OWNERS);
 }
 
+/* NULL: the network's own. */
+static const char *optimiser(const struct setup *setup,
+                             const struct recipe *recipe)
+{
+    if (recipe_text(recipe, OPT_NET) != NULL)
+        return NULL;
+    return code_spec_bitwise(&setup->code) && !batches_wanted(recipe) ? "lbfgs"
+                                                                      : "gd";
+}
+
 /* Rows are where they are, whatever the code would have done with them. */
 enum err owners_choose(struct setup *setup, struct recipe *recipe,
                        struct why *why)
 {
-    enum err err;
+    const char *const optim = optimiser(setup, recipe);
+    enum err err = ERR_OK;
 
     setup->code.placement = PLACE_HOMES;
     setup->code.homes = &setup->homes;
-    err = recipe_put(recipe, OPT_OPTIM,
-                     code_spec_bitwise(&setup->code) ? "lbfgs" : "gd",
-                     ORIGIN_DEFAULT, why);
+    if (optim != NULL)
+        err = recipe_put(recipe, OPT_OPTIM, optim, ORIGIN_DEFAULT, why);
     return err != ERR_OK ? err : setup_rules(setup, recipe, why);
+}
+
+enum err owners_shuffle(struct recipe *recipe, struct why *why)
+{
+    if (recipe_text(recipe, OPT_BATCH) == NULL)
+        return ERR_OK;
+    return recipe_put(recipe, OPT_SHUFFLE, sampler_name(SAMPLER_LOCAL),
+                      ORIGIN_DEFAULT, why);
 }
 
 static enum err open_door(struct setup *setup, const struct recipe *recipe,
@@ -103,9 +122,11 @@ static enum err call_roll(struct setup *setup, const struct recipe *recipe,
 static enum err cut(struct setup *setup, const struct recipe *recipe,
                     struct why *why)
 {
-    const uint32_t rows = recipe_text(recipe, OPT_CHUNK_ROWS) != NULL
-                              ? (uint32_t)recipe_count(recipe, OPT_CHUNK_ROWS)
-                              : dataset_default_chunk_rows(setup->parts.rows);
+    const uint32_t rows =
+        recipe_text(recipe, OPT_CHUNK_ROWS) != NULL
+            ? (uint32_t)recipe_count(recipe, OPT_CHUNK_ROWS)
+            : batches_local_chunk_rows(recipe, setup_family(setup),
+                                       setup->parts.rows);
 
     if (parts_cut(&setup->parts, rows) != ERR_OK)
         return why_set(why, ERR_TOOBIG,
@@ -170,12 +191,22 @@ void owners_model(struct setup *setup)
     setup->data.digest = parts_digest(&setup->parts);
 }
 
+/* The scale of a network follows what was seen; of its rows nothing more is
+ * asked. */
+static enum err measure(struct setup *setup, struct why *why)
+{
+    if (setup_net(setup) == NULL)
+        return roll_measure(setup->roll, &setup->parts, why);
+    roll_describe(setup->roll, &setup->parts);
+    return ERR_OK;
+}
+
 enum err owners_settle(struct setup *setup, enum err err, struct why *why)
 {
     if (setup->roll == NULL)
         return err;
     if (err == ERR_OK)
-        err = roll_measure(setup->roll, &setup->parts, why);
+        err = measure(setup, why);
     if (err == ERR_OK)
         err = parts_save(&setup->parts, setup->folder, why);
     if (err == ERR_OK)

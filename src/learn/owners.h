@@ -20,6 +20,8 @@ uint32_t owners_files(const struct recipe *recipe);
  * becomes one of homes. */
 MUST_CHECK enum err owners_choose(struct setup *setup, struct recipe *recipe,
                                   struct why *why);
+/* What batches there are, each owner's rows are drawn from by themselves. */
+MUST_CHECK enum err owners_shuffle(struct recipe *recipe, struct why *why);
 /* Before the data set there is: who has rows.  setup->data is hollow. */
 MUST_CHECK enum err owners_gather(struct setup *setup,
                                   const struct recipe *recipe, struct why *why);

@@ -296,6 +296,8 @@ enum err setup_load(struct setup *setup, struct recipe *recipe, struct why *why)
     setup->hollow = owners_wanted(recipe);
     if (err == ERR_OK && setup_family(setup)->begin != NULL)
         err = setup_family(setup)->begin(recipe, why);
+    if (err == ERR_OK && setup->hollow)
+        err = owners_shuffle(recipe, why);
     if (err == ERR_OK)
         err = setup->hollow ? owners_gather(setup, recipe, why)
                             : load_train(setup, recipe, why);

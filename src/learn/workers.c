@@ -198,6 +198,8 @@ static void choose_rows(const struct recipe *recipe, struct choices *choices)
 
     if (rows_is_part(recipe_text(recipe, OPT_VALID), &part))
         choices_add(choices, TRAIT(VALID_PART), NULL);
+    if (batches_scattered(recipe))
+        choices_add(choices, TRAIT(SCATTERED), NULL);
     if (recipe_given(recipe, OPT_GRID))
         choices_add(choices, TRAIT(MANY), "grid");
     else if (recipe_given(recipe, OPT_FOLDS))
@@ -229,7 +231,8 @@ void setup_choose(const struct setup *setup, const struct recipe *recipe,
     choose_workers(setup, recipe, choices);
     if (recipe_text(recipe, OPT_OPTIM) != NULL)
         choices_optim(choices, recipe_text(recipe, OPT_OPTIM));
-    if (!recipe_given(recipe, OPT_LR))
+    /* A network has rates of its own. */
+    if (!recipe_given(recipe, OPT_LR) && recipe_text(recipe, OPT_NET) == NULL)
         choices_add(choices, TRAIT(NO_RATE), NULL);
     if (!recipe_given(recipe, OPT_OPTIMUM))
         choices_add(choices, TRAIT(NO_OPTIMUM), NULL);

@@ -27,6 +27,9 @@
 #define EXCESS_FINE 1e-10
 /* A gradient of so much of the first is rounding. */
 #define NORM_ROUNDING 1e-13
+/* The objective of one batch may be so many times that of another before it
+ * tells that a training has diverged; where all rows are at hand they tell. */
+#define NOISE_MOST 10
 
 void optim_count_calm(struct optim *opt, double gain)
 {
@@ -158,11 +161,13 @@ void optim_judge(const struct optim_options *options,
 {
     const double norm = outcome->gradient_norm;
     const double small = excess_allowed(options) * fabs(outcome->objective);
+    const bool noisy =
+        options->sampler.kind != SAMPLER_WHOLE && !outcome->at_model;
+    const double most = outcome->objective_first * (noisy ? NOISE_MOST : 1);
     const bool open =
         outcome->end == OPTIM_STEPS || outcome->end == OPTIM_GOING;
 
-    if (!isfinite(outcome->objective) ||
-        outcome->objective > outcome->objective_first)
+    if (!isfinite(outcome->objective) || outcome->objective > most)
         outcome->end = OPTIM_DIVERGED;
     else if (open && outcome->at_model && options->tol <= 0 &&
              options->l2 > 0 && norm * norm <= 4 * options->l2 * small)

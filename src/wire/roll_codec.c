@@ -91,7 +91,24 @@ static void put_offer(struct writer *out, const struct roll_offer *offer)
     put_bytes(out, offer->columns.bytes, DIGEST_BYTES);
     put_u32(out, offer->rows);
     put_u32(out, offer->cols);
+    put_u32(out, offer->height);
+    put_u32(out, offer->width);
+    put_u32(out, offer->channels);
+    put_f64(out, offer->least);
+    put_f64(out, offer->most);
+    put_u8(out, offer->whole);
     put_labels(out, offer->labels, offer->label_count);
+}
+
+/* Of as many columns as there are; or none. */
+static bool is_image(const struct roll_offer *offer)
+{
+    const uint64_t pixels = (uint64_t)offer->height * offer->width;
+
+    if (offer->height == 0)
+        return offer->width == 0 && offer->channels == 0;
+    return pixels > 0 && pixels <= offer->cols &&
+           pixels * offer->channels == offer->cols;
 }
 
 static void get_offer(struct reader *in, struct roll_offer *offer)
@@ -104,7 +121,15 @@ static void get_offer(struct reader *in, struct roll_offer *offer)
     get_bytes(in, offer->columns.bytes, DIGEST_BYTES);
     offer->rows = get_u32(in);
     offer->cols = get_u32(in);
+    offer->height = get_u32(in);
+    offer->width = get_u32(in);
+    offer->channels = get_u32(in);
+    offer->least = get_f64(in);
+    offer->most = get_f64(in);
+    offer->whole = get_bool(in);
     must(in, offer->rows > 0 && offer->cols > 0 && offer->cols <= DIMS_MAX);
+    must(in, is_image(offer) && isfinite(offer->least) && offer->least <= 0 &&
+                 isfinite(offer->most) && offer->most >= 0);
     offer->labels = get_labels(in, &offer->label_count);
 }
 
@@ -120,6 +145,7 @@ static void put_schema(struct writer *out, const struct roll_schema *schema)
     put_u32(out, schema->first);
     put_u32(out, schema->end);
     put_u32(out, schema->chunks);
+    put_u32(out, schema->first_row);
     put_labels(out, schema->labels, schema->label_count);
 }
 
@@ -135,9 +161,11 @@ static void get_schema(struct reader *in, struct roll_schema *schema)
     schema->first = get_u32(in);
     schema->end = get_u32(in);
     schema->chunks = get_u32(in);
+    schema->first_row = get_u32(in);
     must(in, schema->rows > 0 && schema->cols > 0 && schema->cols <= DIMS_MAX);
     must(in, schema->chunk_rows > 0 && schema->chunks <= CHUNKS_MAX);
     must(in, schema->first < schema->end && schema->end <= schema->chunks);
+    must(in, schema->first_row < schema->rows);
     schema->labels = get_labels(in, &schema->label_count);
 }
 

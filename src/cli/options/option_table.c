@@ -60,7 +60,7 @@ static const struct option_use uses[OPTIONS] = {
     {OPT_HEADER, files, BOTH | CMD_PREDICT | CMD_DATA | CMD_JOIN, 0},
     {OPT_SEPARATOR, files, BOTH | CMD_PREDICT | CMD_DATA | CMD_JOIN, 0},
     {OPT_ZERO_BASED, files, BOTH | CMD_PREDICT | CMD_DATA | CMD_JOIN, 0},
-    {OPT_SHAPE, files, BOTH | CMD_DATA | CMD_MODEL, 0},
+    {OPT_SHAPE, files, BOTH | CMD_DATA | CMD_MODEL | CMD_JOIN, 0},
     {OPT_STORAGE, files, BOTH | CMD_PREDICT | CMD_DATA, 0},
     {OPT_CACHE, files, BOTH | CMD_PREDICT | CMD_DATA, 0},
     {OPT_CHUNK_CACHE, files, CMD_JOIN, 0},

@@ -35,7 +35,7 @@ static uint64_t rows_in(const struct coordinator *c)
 
     if (chunkset_full(chunks))
         return rows_wanted(c);
-    if (homes_on(c))
+    if (homes_on(c) && sampler.kind == SAMPLER_WHOLE)
         return homes_rows(c, chunks);
     for (uint32_t chunk = chunkset_next(chunks, 0); chunk < chunks->count;
          chunk = chunkset_next(chunks, chunk + 1))

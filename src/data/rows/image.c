@@ -122,13 +122,8 @@ enum err image_settle(struct image *image, const char *text, uint32_t cols,
     return ERR_OK;
 }
 
-/* The sizes of values. */
-struct sizes {
-    double least, most; /* Of 0 and all of them. */
-    bool whole;
-};
-
-static void widen(struct sizes *sizes, const double *value, uint64_t count)
+static void widen(struct image_sizes *sizes, const double *value,
+                  uint64_t count)
 {
     for (uint64_t j = 0; j < count; j++) {
         sizes->least = fmin(sizes->least, value[j]);
@@ -138,7 +133,8 @@ static void widen(struct sizes *sizes, const double *value, uint64_t count)
 }
 
 /* Bytes are whole and above 0; a bright one says all. */
-static void widen_bytes(struct sizes *sizes, const uint8_t *byte, uint64_t cols)
+static void widen_bytes(struct image_sizes *sizes, const uint8_t *byte,
+                        uint64_t cols)
 {
     uint8_t most = 0;
 
@@ -147,7 +143,7 @@ static void widen_bytes(struct sizes *sizes, const uint8_t *byte, uint64_t cols)
     sizes->most = fmax(sizes->most, most);
 }
 
-static double divisor_of(const struct sizes *sizes)
+double image_divisor_of(const struct image_sizes *sizes)
 {
     const double most = fmax(sizes->most, -sizes->least);
 
@@ -156,15 +152,15 @@ static double divisor_of(const struct sizes *sizes)
     return most > (sizes->whole ? 1 : SMALL) ? most : 1;
 }
 
-double image_divisor(const struct dataset *data)
+struct image_sizes image_sizes(const struct dataset *data)
 {
     const uint64_t cols = image_columns(&data->image);
     const bool bytes = data->storage == STORAGE_U8;
-    struct sizes sizes = {.whole = true};
+    struct image_sizes sizes = {.whole = true};
     double *row;
 
     if (cols == 0 || data->storage == STORAGE_PIXEL)
-        return 1; /* Pixels are between 0 and 1. */
+        return sizes; /* Pixels are between 0 and 1. */
     row = bytes ? NULL : mem_new(data->cols, sizeof *row);
     for (uint32_t i = 0; i < data->rows && (bytes || row != NULL); i++) {
         if (bytes) {
@@ -177,5 +173,12 @@ double image_divisor(const struct dataset *data)
         widen(&sizes, row, data->cols);
     }
     mem_free(row);
-    return divisor_of(&sizes);
+    return sizes;
+}
+
+double image_divisor(const struct dataset *data)
+{
+    const struct image_sizes sizes = image_sizes(data);
+
+    return image_divisor_of(&sizes);
 }

@@ -5,6 +5,7 @@
 #ifndef DATA_IMAGE_H
 #define DATA_IMAGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -30,11 +31,21 @@ MUST_CHECK enum err image_parse(const char *text, struct image *image,
 MUST_CHECK enum err image_settle(struct image *image, const char *text,
                                  uint32_t cols, struct why *why);
 
+/* The sizes of values. */
+struct image_sizes {
+    double least, most; /* Of 0 and all of them. */
+    bool whole;
+};
+
+/* Of rows that are images; of others, {0, 0, true}. */
+struct image_sizes image_sizes(const struct dataset *data);
+
 /* What values are to be divided by to lie between 0 and 1, or -1 and 1: 255
  * where the largest is from 128 to 255 and none is below 0, as of bytes; else
  * the largest size, if it is above 1 and values are whole numbers, or above 8;
  * else 1, and where rows are no images.  Follows from the values and not from
  * the storage, which must not change what is learnt. */
 double image_divisor(const struct dataset *data);
+double image_divisor_of(const struct image_sizes *sizes);
 
 #endif /* DATA_IMAGE_H */

@@ -46,9 +46,14 @@ static enum err begin(struct recipe *recipe, struct why *why)
     return recipe_put(recipe, OPT_BATCH, DEFAULT_BATCH, ORIGIN_DEFAULT, why);
 }
 
+/* NULL: as of linear models, owners do not say whether they are classes. */
 static const char *model_of(const struct setup *setup)
 {
-    return setup->data.classes >= 2 ? "softmax" : "linear";
+    const uint32_t classes = setup->data.classes;
+
+    if (setup->hollow && classes > 2)
+        return setup_find_number(&setup->data) != NULL ? "linear" : NULL;
+    return classes >= 2 ? "softmax" : "linear";
 }
 
 static const char *optimiser(const struct setup *setup,
@@ -95,7 +100,9 @@ static struct neural_units units_of(const struct setup *setup)
 
     if (setup->init != NULL)
         return setup->init->net->units;
-    units = neural_units(image_divisor(data));
+    /* What is owners' they have looked at. */
+    units = neural_units(setup->hollow ? image_divisor_of(&setup->parts.sizes)
+                                       : image_divisor(data));
     if (model_ops(setup->model)->classes)
         return units;
     standard = standard_of(data->y, data->weight, data->rows);
@@ -154,6 +161,11 @@ static enum err check_outputs(const struct setup *setup, struct why *why)
 /* --model says whether labels are classes or numbers, and nothing else. */
 static enum err check_model(const struct setup *setup, struct why *why)
 {
+    if (setup->model == MODEL_LINEAR && setup->hollow)
+        return why_set(why, ERR_SHAPE,
+                       "--net learns numbers at their mean and deviation, and "
+                       "with --owners nobody has them all; with --owners "
+                       "labels are classes (--model softmax)");
     if (setup->model == MODEL_SOFTMAX || setup->model == MODEL_LINEAR)
         return ERR_OK;
     return why_set(why, ERR_SHAPE,

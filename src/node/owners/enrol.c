@@ -40,6 +40,8 @@ struct enrol {
 
     struct digest part, columns;
     uint32_t rows, cols;
+    struct image image;
+    struct image_sizes image_sizes;
     uint32_t label_count;
     double labels[ROLL_LABELS_MAX];
 
@@ -164,6 +166,8 @@ static enum err look(struct enrol *enrol)
     enrol->part = dataset_digest(&data);
     enrol->rows = data.rows;
     enrol->cols = data.cols;
+    enrol->image = data.image;
+    enrol->image_sizes = image_sizes(&data);
     enrol->label_count = data.classes;
     if (data.classes > 0)
         memcpy(enrol->labels, data.label, data.classes * sizeof *data.label);
@@ -180,6 +184,7 @@ static bool schema_fits(const struct enrol *enrol,
     const uint32_t whole = enrol->rows / schema->chunk_rows;
 
     return schema->cols >= cols && schema->rows >= enrol->rows &&
+           schema->first_row <= schema->rows - enrol->rows &&
            own == whole + (enrol->rows % schema->chunk_rows != 0) &&
            (model_has_outputs(schema->model, 1) ||
             model_has_outputs(schema->model, schema->label_count));
@@ -220,6 +225,7 @@ static enum err place(struct enrol *enrol, const struct roll_schema *schema)
     enrol->owned.first = schema->first;
     enrol->owned.end = schema->end;
     enrol->owned.chunks = schema->chunks;
+    enrol->owned.first_row = schema->first_row;
     enrol->placed = true;
     return ERR_OK;
 }
@@ -253,6 +259,12 @@ static void say_offer(struct enrol *enrol)
                                      .columns = enrol->columns,
                                      .rows = enrol->rows,
                                      .cols = enrol->cols,
+                                     .height = enrol->image.height,
+                                     .width = enrol->image.width,
+                                     .channels = enrol->image.channels,
+                                     .least = enrol->image_sizes.least,
+                                     .most = enrol->image_sizes.most,
+                                     .whole = enrol->image_sizes.whole,
                                      .label_count = enrol->label_count,
                                      .labels = (const uint8_t *)enrol->labels}};
 

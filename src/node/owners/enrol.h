@@ -36,9 +36,10 @@ struct enrol_options {
 /* Rows of one's own in a job of all owners' rows. */
 struct owned {
     struct dataset data;
-    struct digest part; /* Of the rows as offered. */
-    struct digest job;  /* Of the whole. */
-    uint32_t first, end, chunks;
+    struct digest part;          /* Of the rows as offered. */
+    struct digest job;           /* Of the whole. */
+    uint32_t first, end, chunks; /* Its chunks, and how many there are. */
+    uint32_t first_row;
 };
 
 /* Until the job is about to begin.  ERR_DENIED and others: with a sentence. */

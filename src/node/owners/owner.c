@@ -5,11 +5,17 @@
  */
 #include "node/owners/owner.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "base/mem.h"
+
+static struct image image_of(const struct roll_offer *offer)
+{
+    return (struct image){offer->height, offer->width, offer->channels};
+}
 
 bool owner_keep(struct owner *owner, const struct roll_offer *offer)
 {
@@ -27,6 +33,9 @@ bool owner_keep(struct owner *owner, const struct roll_offer *offer)
     owner->columns = offer->columns;
     owner->rows = offer->rows;
     owner->cols = offer->cols;
+    owner->image = image_of(offer);
+    owner->sizes = (struct image_sizes){
+        .least = offer->least, .most = offer->most, .whole = offer->whole};
     owner->offered = true;
     return true;
 }
@@ -58,14 +67,34 @@ uint32_t owners_parts(const struct owner *owners)
     return count;
 }
 
+/* One of those who are here; NULL: there is no other. */
+static const struct owner *another(const struct owner *owners,
+                                   const struct owner *but)
+{
+    const struct owner *at = owners;
+
+    while (at != NULL && (at == but || !at->offered))
+        at = at->next;
+    return at;
+}
+
 bool owners_agree(const struct owner *owners, const struct owner *but,
                   const struct roll_offer *offer)
 {
-    for (const struct owner *at = owners; at != NULL; at = at->next) {
-        if (at != but && at->offered)
-            return digest_equal(&at->columns, &offer->columns);
-    }
-    return true;
+    const struct owner *const other = another(owners, but);
+
+    return other == NULL || digest_equal(&other->columns, &offer->columns);
+}
+
+bool owners_alike(const struct owner *owners, const struct owner *but,
+                  const struct roll_offer *offer)
+{
+    const struct owner *const other = another(owners, but);
+    const struct image image = image_of(offer);
+
+    return other == NULL || (other->image.height == image.height &&
+                             other->image.width == image.width &&
+                             other->image.channels == image.channels);
 }
 
 static int by_digest(const void *a, const void *b)
@@ -119,6 +148,7 @@ enum err owners_unite(const struct owner *owners, uint32_t count,
 {
     uint64_t rows = 0;
 
+    parts->sizes.whole = true;
     parts->homes = mem_new(count, sizeof *parts->homes);
     if (parts->homes == NULL)
         return ERR_NOMEM;
@@ -130,6 +160,10 @@ enum err owners_unite(const struct owner *owners, uint32_t count,
             (struct home){.part = at->part, .rows = at->rows};
         rows += at->rows;
         parts->cols = at->cols > parts->cols ? at->cols : parts->cols;
+        parts->image = at->image;
+        parts->sizes.least = fmin(parts->sizes.least, at->sizes.least);
+        parts->sizes.most = fmax(parts->sizes.most, at->sizes.most);
+        parts->sizes.whole &= at->sizes.whole;
     }
     qsort(parts->homes, parts->count, sizeof *parts->homes, by_digest);
     if (rows > DATA_ROWS_MAX)

@@ -20,6 +20,8 @@ struct owner {
     char name[NAME_SIZE];
     struct digest part, columns;
     uint32_t rows, cols;
+    struct image image;
+    struct image_sizes sizes;
     uint32_t label_count;
     double *labels;
     struct owner *next;
@@ -34,6 +36,9 @@ uint32_t owners_parts(const struct owner *owners);
 /* Has the offer the columns of those who are here, but for one of them?  They
  * agree among themselves, so any of them tells. */
 bool owners_agree(const struct owner *owners, const struct owner *but,
+                  const struct roll_offer *offer);
+/* ... and are its rows images, or none, as theirs are? */
+bool owners_alike(const struct owner *owners, const struct owner *but,
                   const struct roll_offer *offer);
 /* All offers as one, of `count` files.  ERR_NOMEM; ERR_TOOBIG: rows. */
 MUST_CHECK enum err owners_unite(const struct owner *owners, uint32_t count,

@@ -14,8 +14,8 @@
 #include "os/file/file.h"
 
 #define PARTS_FILE "parts"
-#define MAGIC      "MUSTPRT2"
-#define HEAD_BYTES 64u
+#define MAGIC      "MUSTPRT3"
+#define HEAD_BYTES 80u
 #define HOME_BYTES (DIGEST_BYTES + 4u)
 #define FILE_MAX   (UINT64_C(1) << 30)
 
@@ -81,6 +81,7 @@ enum err parts_hollow(const struct parts *parts, struct dataset *data)
         dataset_close(&made);
         return err;
     }
+    made.image = parts->image;
     made.digest = parts_digest(parts);
     made.digest_known = true;
     *data = made;
@@ -94,6 +95,15 @@ uint32_t parts_find(const struct parts *parts, const struct digest *part)
     while (h < parts->count && !digest_equal(&parts->homes[h].part, part))
         h++;
     return h;
+}
+
+static uint32_t first_row(const struct parts *parts, uint32_t home)
+{
+    uint32_t row = 0;
+
+    for (uint32_t h = 0; h < home; h++)
+        row += parts->homes[h].rows;
+    return row;
 }
 
 struct roll_schema parts_schema(const struct parts *parts, uint32_t home,
@@ -111,6 +121,7 @@ struct roll_schema parts_schema(const struct parts *parts, uint32_t home,
         .first = parts->homes[home].first,
         .end = parts->homes[home].end,
         .chunks = parts->chunks,
+        .first_row = first_row(parts, home),
         .label_count = parts->label_count,
         .labels = (const uint8_t *)parts->labels,
     };
@@ -134,6 +145,12 @@ static void put_parts(struct writer *out, const struct parts *parts)
     put_bytes(out, MAGIC, strlen(MAGIC));
     put_u32(out, parts->count);
     put_u32(out, parts->cols);
+    put_u32(out, parts->image.height);
+    put_u32(out, parts->image.width);
+    put_u32(out, parts->image.channels);
+    put_f64(out, parts->sizes.least);
+    put_f64(out, parts->sizes.most);
+    put_u8(out, parts->sizes.whole);
     put_u8(out, parts->intercept);
     put_u32(out, parts->chunk_rows);
     put_u32(out, parts->model);
@@ -221,6 +238,12 @@ static enum err get_parts(struct reader *in, struct parts *parts)
     get_bytes(in, magic, strlen(MAGIC));
     parts->count = get_u32(in);
     parts->cols = get_u32(in);
+    parts->image.height = get_u32(in);
+    parts->image.width = get_u32(in);
+    parts->image.channels = get_u32(in);
+    parts->sizes.least = get_f64(in);
+    parts->sizes.most = get_f64(in);
+    parts->sizes.whole = get_u8(in) == 1;
     parts->intercept = get_u8(in) == 1;
     chunk_rows = get_u32(in);
     parts->model = get_u32(in);
@@ -228,8 +251,8 @@ static enum err get_parts(struct reader *in, struct parts *parts)
     dims = get_u32(in);
     if (!in->ok || strcmp(magic, MAGIC) != 0 || parts->count == 0 ||
         parts->count > HOMES_MAX || parts->label_count > ROLL_LABELS_MAX ||
-        parts->cols == 0 || dims < parts->cols || dims > DIMS_MAX ||
-        chunk_rows == 0)
+        parts->cols == 0 || (dims > 0 && dims < parts->cols) ||
+        dims > DIMS_MAX || chunk_rows == 0)
         return ERR_FORMAT;
     err = get_homes(in, parts);
     if (err != ERR_OK)

@@ -6,7 +6,7 @@
  * A run keeps it in its folder, so that it can be resumed while owners are
  * away:
  *
- *     parts    "MUSTPRT1", the fields below little-endian, their digest
+ *     parts    "MUSTPRT3", the fields below little-endian, their digest
  */
 #ifndef NODE_PARTS_H
 #define NODE_PARTS_H
@@ -26,12 +26,14 @@ struct parts {
     uint32_t count;
     struct home *homes; /* In the order of their digests. */
     uint32_t rows, cols;
-    bool intercept; /* Then the last column is its. */
+    struct image image;       /* What all rows are; or zeros. */
+    struct image_sizes sizes; /* ... and their values are. */
+    bool intercept;           /* Then the last column is its. */
     uint32_t chunk_rows, chunks;
     uint32_t model; /* enum model_kind. */
     uint32_t label_count;
-    double *labels; /* Ascending; none: numbers. */
-    struct bounds bounds;
+    double *labels;       /* Ascending; none: numbers. */
+    struct bounds bounds; /* Of a network: none, of no dims. */
 };
 
 void parts_close(struct parts *parts); /* Zeroed is safe. */

@@ -133,6 +133,10 @@ static const char other_columns[] =
     "side and at 1 on the other; the same columns in the same order are "
     "needed, the label's too (--drop, --label, --header, --zero-based)";
 
+static const char other_images[] =
+    "its rows are images of another shape than those of the owners who are "
+    "here, or only one side knows that they are images (--shape)";
+
 static const char *objection(const struct roll *roll, const struct owner *owner,
                              const struct roll_offer *offer)
 {
@@ -148,6 +152,8 @@ static const char *objection(const struct roll *roll, const struct owner *owner,
         return too_many;
     if (!owners_agree(roll->owners, owner, offer))
         return other_columns;
+    if (!owners_alike(roll->owners, owner, offer))
+        return other_images;
     return NULL;
 }
 
@@ -578,12 +584,17 @@ static enum err make_vectors(struct roll *roll)
     return ERR_OK;
 }
 
+void roll_describe(struct roll *roll, struct parts *parts)
+{
+    CHECK(parts->chunk_rows > 0 && roll->stage == STAGE_OFFERS);
+    roll->parts = parts;
+}
+
 enum err roll_measure(struct roll *roll, struct parts *parts, struct why *why)
 {
     enum err err;
 
-    CHECK(parts->chunk_rows > 0 && roll->stage == STAGE_OFFERS);
-    roll->parts = parts;
+    roll_describe(roll, parts);
     roll->dims = (parts->cols + KERNEL_LANES - 1) / KERNEL_LANES * KERNEL_LANES;
     err = make_vectors(roll);
     if (err == ERR_OK)

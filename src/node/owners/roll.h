@@ -33,8 +33,10 @@ void roll_free(struct roll *roll); /* Accepts NULL. */
  * into chunks. */
 MUST_CHECK enum err roll_gather(struct roll *roll, struct parts *parts,
                                 struct why *why);
-/* Tell the owners, and sum up how large their rows are: fills in the bounds.
- */
+/* What they are to be told, all of it known. */
+void roll_describe(struct roll *roll, struct parts *parts);
+/* The same, after summing up how large the owners' rows are: fills in the
+ * bounds. */
 MUST_CHECK enum err roll_measure(struct roll *roll, struct parts *parts,
                                  struct why *why);
 /* Send all away with this sentence. */

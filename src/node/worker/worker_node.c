@@ -562,15 +562,20 @@ static enum err open_data(struct node *node, const struct brief *brief)
 static enum err open_evaluator(struct node *node, const struct brief *brief)
 {
     const struct worker_node_options *const options = node->options;
-    const struct shelf shelf = {
+    const struct owned *const owned = options->owned;
+    struct shelf shelf = {
         .data = node->data,
-        .part = options->owned != NULL,
-        .first = options->owned != NULL ? options->owned->first : 0,
+        .part = owned != NULL,
         .user = options->user,
         .isa = options->isa,
     };
     enum err err = threads_new(options->threads, &node->pool);
 
+    if (owned != NULL) {
+        shelf.first = owned->first;
+        shelf.first_row = owned->first_row;
+        shelf.chunks = owned->chunks;
+    }
     if (err == ERR_OK)
         err = evaluator_open(brief, &shelf, node->pool, &node->evaluator);
     return err;
@@ -583,8 +588,7 @@ static enum err check_job(const struct node *node, const struct job *job)
     const bool multiplies = evaluator->ops->store != NULL;
 
     if (job->products != multiplies || job->dims != evaluator->dims ||
-        job->sum_dims < evaluator->sums ||
-        (!job->owned && job->chunks != evaluator->chunks) ||
+        job->sum_dims < evaluator->sums || job->chunks != evaluator->chunks ||
         job->scattered != evaluator->scattered)
         return ERR_SHAPE;
     return !multiplies || (block_pad(job->coded_cols) == evaluator->dims &&

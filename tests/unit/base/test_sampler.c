@@ -137,6 +137,54 @@ static void test_short_last_batch(void **state)
         assert_int_equal(sampler_rows(&local, step), 25);
 }
 
+/* Owners' rows are cut by themselves: every row once, in its own chunk; batches
+ * that differ by a row at most; and who knows only its own chunks draws the
+ * same. */
+static void test_cut_unlike(void **state)
+{
+    enum { CHUNKS = 7, ROWS = 41, MOST = 8 };
+    static const uint32_t cut[CHUNKS + 1] = {0, 8, 15, 16, 24, 32, 40, ROWS};
+
+    (void)state;
+    for (uint32_t batch = 1; batch <= ROWS; batch++) {
+        struct sampler all = sampler_of(SAMPLER_LOCAL, ROWS, MOST, batch, 3);
+        struct sampler own;
+        uint32_t times[ROWS] = {0};
+
+        all.cut = cut;
+        all.chunks = CHUNKS;
+        own = all;
+        own.cut = cut + 2;
+        own.first = 2;
+        assert_int_equal(sampler_chunks(&all), CHUNKS);
+        for (uint32_t s = 0; s < sampler_steps(&all); s++) {
+            uint32_t in_step = 0;
+
+            for (uint32_t k = 0; k < CHUNKS; k++) {
+                uint32_t row[MOST], again[MOST];
+                const uint32_t count = sampler_select(&all, s, k, row);
+
+                assert_int_equal(count, sampler_chunk_rows(&all, s, k));
+                assert_true(count <= sampler_chunk_most(&all));
+                in_step += count;
+                for (uint32_t i = 0; i < count; i++) {
+                    assert_true(row[i] >= cut[k] && row[i] < cut[k + 1]);
+                    times[row[i]]++;
+                }
+                if (k < own.first)
+                    continue;
+                assert_int_equal(sampler_select(&own, s, k, again), count);
+                assert_memory_equal(row, again, count * sizeof *row);
+            }
+            assert_int_equal(in_step, sampler_rows(&all, s));
+            assert_in_range(in_step, ROWS / sampler_steps(&all),
+                            divided_up(ROWS, sampler_steps(&all)));
+        }
+        for (uint32_t i = 0; i < ROWS; i++)
+            assert_int_equal(times[i], 1);
+    }
+}
+
 static void test_all_rows_are_whole(void **state)
 {
     for (uint32_t batch = 100; batch < 103; batch++) {
@@ -281,6 +329,7 @@ int main(void)
         cmocka_unit_test(test_every_row_once_large),
         cmocka_unit_test(test_most_rows),
         cmocka_unit_test(test_short_last_batch),
+        cmocka_unit_test(test_cut_unlike),
         cmocka_unit_test(test_all_rows_are_whole),
         cmocka_unit_test(test_orders_differ),
         cmocka_unit_test(test_uniform),

@@ -208,6 +208,8 @@ static void test_part(void **state)
         const struct shelf shelf = {.data = &bench.data,
                                     .part = part,
                                     .first = first,
+                                    .first_row = part ? 60 : 0,
+                                    .chunks = CHUNKS,
                                     .isa = isa_best()};
         struct subject subject = subject_of(&bench.problem);
         struct computation asked = {
@@ -229,7 +231,7 @@ static void test_part(void **state)
         assert_int_equal(evaluator_open(&brief, &shelf, pool, &evaluator),
                          ERR_OK);
         assert_int_equal(evaluator->chunks,
-                         part ? 0 : dataset_chunks(&bench.data));
+                         part ? CHUNKS : dataset_chunks(&bench.data));
         assert_int_equal(evaluator_run(evaluator, &asked, NULL), ERR_OK);
         digests[i] = tally_digest(&tally);
         evaluator_close(evaluator);

@@ -24,6 +24,8 @@ static struct parts make(void)
     struct parts parts = {.count = 2,
                           .rows = 230,
                           .cols = 5,
+                          .image = {5, 1, 1},
+                          .sizes = {.least = -1, .most = 200, .whole = true},
                           .intercept = true,
                           .model = MODEL_LOGISTIC,
                           .label_count = 2};
@@ -64,6 +66,10 @@ static void test_file(void **state)
     assert_int_equal(again.rows, 230);
     assert_int_equal(again.chunks, 5);
     assert_int_equal(again.homes[1].first, 2);
+    assert_int_equal(again.image.height, 5);
+    assert_true(again.sizes.least == -1 && again.sizes.most == 200);
+    assert_true(again.sizes.whole);
+    assert_int_equal(parts_schema(&again, 1, true).first_row, 100);
     assert_true(again.bounds.u[3] == 0.25 && again.bounds.norm == 7);
     assert_true(again.bounds.m[7] == 5 && again.bounds.x_max[0] == 3);
     parts_close(&again);
@@ -81,6 +87,29 @@ static void test_file(void **state)
         assert_int_equal(parts_load(&again, folder, NULL), ERR_FORMAT);
     }
     mem_free(bytes);
+    parts_close(&parts);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* A network has no bounds. */
+static void test_unbounded(void **state)
+{
+    char folder[] = "parts-XXXXXX";
+    struct parts parts = make();
+    struct parts again = {0};
+    char path[64];
+
+    (void)state;
+    bounds_close(&parts.bounds);
+    parts.bounds = (struct bounds){0};
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/parts", folder);
+    assert_int_equal(parts_save(&parts, folder, NULL), ERR_OK);
+    assert_int_equal(parts_load(&again, folder, NULL), ERR_OK);
+    assert_int_equal(again.bounds.dims, 0);
+    assert_int_equal(again.chunks, 5);
+    parts_close(&again);
     parts_close(&parts);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(rmdir(folder), 0);
@@ -108,6 +137,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_file),
+        cmocka_unit_test(test_unbounded),
         cmocka_unit_test(test_hollow),
     };
 

@@ -49,6 +49,11 @@ struct roll_msg sample_roll(enum roll_kind kind)
                                         .name = "h1",
                                         .rows = 100,
                                         .cols = 6,
+                                        .height = 3,
+                                        .width = 2,
+                                        .channels = 1,
+                                        .most = 200,
+                                        .whole = true,
                                         .label_count = 3,
                                         .labels = (const uint8_t *)labels};
         msg.offer.part.bytes[3] = 9;
@@ -64,6 +69,7 @@ struct roll_msg sample_roll(enum roll_kind kind)
                                           .first = 1,
                                           .end = 3,
                                           .chunks = 5,
+                                          .first_row = 64,
                                           .label_count = 3,
                                           .labels = (const uint8_t *)labels};
         break;

@@ -65,8 +65,18 @@ static void test_nonsense(void **state)
     msg = sample_roll(ROLL_OFFER);
     msg.offer.rows = 0;
     assert_int_equal(recode(&msg), ERR_FORMAT);
+    msg = sample_roll(ROLL_OFFER);
+    msg.offer.height = msg.offer.cols + 1; /* An image of more columns. */
+    msg.offer.width = msg.offer.channels = 1;
+    assert_int_equal(recode(&msg), ERR_FORMAT);
+    msg = sample_roll(ROLL_OFFER);
+    msg.offer.least = 1;
+    assert_int_equal(recode(&msg), ERR_FORMAT);
     msg = sample_roll(ROLL_SCHEMA);
     msg.schema.end = 6;
+    assert_int_equal(recode(&msg), ERR_FORMAT);
+    msg = sample_roll(ROLL_SCHEMA);
+    msg.schema.first_row = msg.schema.rows;
     assert_int_equal(recode(&msg), ERR_FORMAT);
     msg = sample_roll(ROLL_SIZES);
     msg.sizes.x_max = (const uint8_t *)negative;
