@@ -12,7 +12,8 @@ softmax  row visits to the least loss + 1e-3 with --batch and with gd
 
 Runs at a constant rate are the beginnings of each other, so the first step
 below a loss is found by bisection.  The exit status says whether the fit is
-within 25 % at every B, and --batch needs fewer row visits than gd."""
+within 25 % at every B, the reported critical batch within 25 % of the fitted
+one, and --batch needs fewer row visits than gd."""
 
 import json
 import math
@@ -116,10 +117,12 @@ def steps_table(plot):
                   "--schedule", "constant", "--steps", round(mean))["noise"]
     print(f"the report of such a run (B = 32): noise scale {noise['start']:.0f} "
           f"to {noise['model']:.0f} rows, critical batch "
-          f"{noise['critical_batch']:.0f}\n")
+          f"{noise['critical_batch']:.0f}, "
+          f"{100 * (noise['critical_batch'] / critical - 1):+.0f} % of the fit "
+          "(limit 25 %)\n")
     if plot:
         draw(plot, points, least, critical)
-    return worst <= .25
+    return worst <= .25 and abs(noise["critical_batch"] / critical - 1) <= .25
 
 
 # --- the plot ----------------------------------------------------------------

@@ -318,18 +318,23 @@ static enum err measure_noise(const struct setup *setup, struct pool *pool,
 {
     const struct objective_options what = objective_of(setup);
     const double norm = result->outcome.gradient_norm;
-    struct noise noise;
+    struct noise start, model;
     enum err err;
 
     if (setup->optim.sampler.kind == SAMPLER_WHOLE || fit_diverged(result) ||
         !result->outcome.at_model)
         return ERR_OK;
-    err = noise_measure(&what, pool, NULL, &noise);
-    result->noise_start = noise.scale;
+    err = noise_measure(&what, pool, NULL, &start);
+    result->noise.start = start.scale;
     if (err == ERR_OK)
-        err = noise_measure(&what, pool, result->weights, &noise);
-    result->noise_model =
-        norm > 0 ? noise.variance / (norm * norm) : noise.scale;
+        err = noise_measure(&what, pool, result->weights, &model);
+    if (err == ERR_OK && norm > 0) {
+        model.square = norm * norm;
+        model.scale = model.variance / model.square;
+    }
+    result->noise.model = model.scale;
+    result->noise.critical =
+        noise_critical(start.scale, model.scale, noise_share(&start, &model));
     return err == ERR_RANGE ? ERR_OK : err;
 }
 

@@ -65,22 +65,47 @@ static bool was_uncoded(const json_t *data)
            (strcmp(name, "uncoded") == 0 || strcmp(name, "plain") == 0);
 }
 
+/* Null: beyond measure. */
+static const char *rows_text(const json_t *noise, const char *key,
+                             char text[32])
+{
+    const json_t *rows = json_object_get(noise, key);
+
+    if (json_is_number(rows))
+        (void)snprintf(text, 32, "%.3g", json_number_value(rows));
+    return json_is_number(rows) ? text : "beyond measure";
+}
+
+static void show_noise(const json_t *noise)
+{
+    char start[32], model[32], critical[32];
+
+    if (json_is_object(noise))
+        (void)printf("gradient noise scale: %s rows at the start, %s at the "
+                     "model: critical batch %s\n",
+                     rows_text(noise, "start", start),
+                     rows_text(noise, "model", model),
+                     rows_text(noise, "critical_batch", critical));
+}
+
 static void show(const struct cli *cli, const json_t *data, const char *path)
 {
     const json_t *uncoded =
         json_object_get(json_object_get(data, "hindsight"), "uncoded");
     const json_t *ratio = json_object_get(uncoded, "ratio");
+    const json_t *noise =
+        json_object_get(json_object_get(data, "result"), "noise");
 
     if (cli->json) {
         say_json(json_pack(
-            "{s:s, s:O, s:O, s:O, s:O, s:I, s:O?, s:O?}", "report", path,
+            "{s:s, s:O, s:O, s:O, s:O, s:I, s:O?, s:O?, s:O?}", "report", path,
             "class", json_object_get(data, "class"), "statement",
             json_object_get(data, "statement"), "steps",
             json_object_get(data, "last_step"), "command",
             json_object_get(data, "command"), "recorded_steps",
             (json_int_t)json_array_size(json_object_get(data, "steps")),
             "uncoded_ratio", ratio, "uncoded_ratio_least",
-            json_object_get(uncoded, "least")));
+            json_object_get(uncoded, "least"), "noise", noise));
         return;
     }
     (void)printf("%s: %s\n", path,
@@ -90,6 +115,7 @@ static void show(const struct cli *cli, const json_t *data, const char *path)
                      "%.2g x (replayed)\n",
                      json_number_value(ratio),
                      json_number_value(json_object_get(uncoded, "least")));
+    show_noise(noise);
 }
 
 int report_command(struct cli *cli)

@@ -337,28 +337,24 @@ static void noise_text(const struct train_result *result)
 {
     char start[32], model[32], critical[32];
 
-    if (result->noise_start == 0)
+    if (result->noise.start == 0)
         return;
-    (void)printf(
-        "noise      scale %s rows at the start, %s at the model: "
-        "critical batch %s\n",
-        rows_text(result->noise_start, start),
-        rows_text(result->noise_model, model),
-        rows_text(noise_critical(result->noise_start, result->noise_model),
-                  critical));
+    (void)printf("noise      scale %s rows at the start, %s at the model: "
+                 "critical batch %s\n",
+                 rows_text(result->noise.start, start),
+                 rows_text(result->noise.model, model),
+                 rows_text(result->noise.critical, critical));
 }
 
 static void noise_json(const struct train_result *result, json_t *object)
 {
-    const double start = result->noise_start, model = result->noise_model;
-
-    if (start == 0)
+    if (result->noise.start == 0)
         return;
     (void)json_object_set_new(
         object, "noise",
-        json_pack("{s:o, s:o, s:o}", "start", json_number(start), "model",
-                  json_number(model), "critical_batch",
-                  json_number(noise_critical(start, model))));
+        json_pack("{s:o, s:o, s:o}", "start", json_number(result->noise.start),
+                  "model", json_number(result->noise.model), "critical_batch",
+                  json_number(result->noise.critical)));
 }
 
 static uint32_t pass_of(const struct setup *setup, uint32_t step)

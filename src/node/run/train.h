@@ -132,9 +132,11 @@ struct train_result {
     uint32_t steps;
     double elapsed_s; /* First broadcast to last commit. */
     struct optim_outcome outcome;
-    double noise_start, noise_model; /* Rows (node/fixed/noise.h); 0: not
-                                        measured. */
-    double worst_pause_s;            /* Longest gap between two commits. */
+    struct { /* Rows (node/fixed/noise.h); 0: not measured. */
+        double start, model;
+        double critical; /* Batch. */
+    } noise;
+    double worst_pause_s; /* Longest gap between two commits. */
     uint32_t coordinator_deaths;
     struct coordinator_stats stats; /* Summed over coordinator lives. */
     double *weights;                /* job dims; mem_free. */

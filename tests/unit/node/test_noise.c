@@ -143,22 +143,68 @@ static void test_scale(void **state)
     dataset_close(&stage.data);
 }
 
+/* Of squared errors and a penalty the curvature along the gradient is known
+ * from the rows: the mean over many orders is that. */
+static void test_curvature(void **state)
+{
+    double mean[COLS] = {0}, along = 0, square = 0, found = 0;
+    struct stage stage;
+
+    (void)state;
+    stage_open(&stage);
+    for (uint32_t i = 0; i < ROWS; i++)
+        for (uint32_t j = 0; j < COLS; j++)
+            ((float *)stage.data.x)[i * stage.data.stride + j] =
+                i % COLS == j ? (float)(j + 1) : 0;
+    for (uint32_t j = 0; j < COLS; j++) {
+        /* A fifth of the rows has this column alone, of value j + 1. */
+        const double x = j + 1, h = 2 * x * x / COLS + 2 * stage.optim.l2;
+
+        mean[j] = 2 * (stage.w[j] * x - 3) * x / COLS +
+                  2 * stage.optim.l2 * stage.w[j];
+        along += mean[j] * mean[j] * h;
+        square += mean[j] * mean[j];
+    }
+    for (uint64_t seed = 0; seed < SEEDS; seed++)
+        found += measured(&stage, SAMPLER_ROWS, seed).curvature / SEEDS;
+    assert_true(fabs(found / (along / square) - 1) < 0.05);
+    dataset_close(&stage.data);
+}
+
+/* Two ways down: one step would do, or each takes a tenth of what is left. */
+static void test_share(void **state)
+{
+    const struct noise start = {.square = 8, .curvature = 4, .objective = 3};
+    struct noise end = {.square = 4, .curvature = 4, .objective = 2.5};
+
+    (void)state;
+    assert_true(noise_share(&start, &end) == 1);
+    end.objective = -2;
+    assert_true(noise_share(&start, &end) == 0.1);
+    end.objective = 2.9; /* More than all there is. */
+    assert_true(noise_share(&start, &end) == 1);
+    end.objective = 4; /* Up: nothing is told. */
+    assert_true(noise_share(&start, &end) == 0);
+    end = (struct noise){.square = 4, .curvature = -1, .objective = 1};
+    assert_true(noise_share(&start, &end) == 0.5);
+}
+
 static void test_critical(void **state)
 {
     (void)state;
-    assert_true(noise_critical(30, 30) == 30);
-    assert_true(fabs(noise_critical(1, exp(1)) - (exp(1) - 1)) < 1e-12);
-    assert_true(isinf(noise_critical(10, HUGE_VAL)));
-    assert_true(isinf(noise_critical(0, 10)));
+    assert_true(noise_critical(30, 30, 0) == 30);
+    assert_true(noise_critical(30, 30, 1) == 60);
+    assert_true(fabs(noise_critical(1, exp(1), 0) - (exp(1) - 1)) < 1e-12);
+    assert_true(isinf(noise_critical(10, HUGE_VAL, 0)));
+    assert_true(isinf(noise_critical(0, 10, 1)));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unbiased),
-        cmocka_unit_test(test_local),
-        cmocka_unit_test(test_scale),
-        cmocka_unit_test(test_critical),
+        cmocka_unit_test(test_unbiased), cmocka_unit_test(test_local),
+        cmocka_unit_test(test_scale),    cmocka_unit_test(test_curvature),
+        cmocka_unit_test(test_share),    cmocka_unit_test(test_critical),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
