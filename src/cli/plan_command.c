@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/plan_step.h"
 #include "learn/code_options.h"
 #include "learn/recipe/delay_load.h"
 #include "os/file/output.h"
@@ -24,7 +25,8 @@ struct asked {
     struct delay delay;
     struct delay_files files;
     uint32_t workers, steps;
-    double work_s;
+    double work_s; /* Of a step. */
+    struct plan_step step;
 };
 
 static void asked_close(struct asked *asked)
@@ -76,10 +78,24 @@ static double trace_work(const struct delay_trace *trace)
     return sum;
 }
 
-static void size_up(const struct options *options, struct asked *asked)
+/* Without --work or a trace of a network what it costs. */
+static double work_of(const struct options *options, const struct asked *asked)
+{
+    const struct delay_trace *trace = only_trace(asked);
+
+    if (option_given(options, OPT_WORK))
+        return option_real(options, OPT_WORK);
+    if (asked->step.work_s > 0)
+        return asked->step.work_s;
+    return trace != NULL ? trace_work(trace) : 1;
+}
+
+static enum err size_up(const struct options *options, struct asked *asked,
+                        struct why *why)
 {
     const struct setting *span = option_setting(options, OPT_WORKERS);
     const struct delay_trace *trace = only_trace(asked);
+    enum err err;
 
     asked->workers = span->text != NULL
                          ? (uint32_t)span->low
@@ -92,10 +108,9 @@ static void size_up(const struct options *options, struct asked *asked)
                                    : STEPS_DEFAULT;
     if (asked->steps < PLAN_BLOCKS)
         asked->steps = PLAN_BLOCKS;
-    asked->work_s = option_given(options, OPT_WORK)
-                        ? option_real(options, OPT_WORK)
-                    : trace != NULL ? trace_work(trace)
-                                    : 1;
+    err = plan_step(options, asked->workers, &asked->step, why);
+    asked->work_s = work_of(options, asked) * asked->step.share;
+    return err;
 }
 
 /* --- choose -------------------------------------------------------------- */
@@ -108,6 +123,29 @@ static enum exactness worst_class(const struct options *options)
         if (strcmp(wanted, exactness_name((enum exactness)i)) == 0)
             return (enum exactness)i;
     return EXACT_BITWISE;
+}
+
+/* Does the code go with batches, or a network? */
+static enum err check_code(const struct asked *asked,
+                           const struct candidate *candidate, struct why *why)
+{
+    struct choices choices = {0};
+
+    choices_code(&choices, &candidate->spec);
+    choices_add(&choices, asked->step.traits, NULL);
+    return rules_check(&choices, why);
+}
+
+/* Those that do not fall out. */
+static void keep_allowed(const struct asked *asked, struct plan_table *table)
+{
+    uint32_t kept = 1;
+
+    for (uint32_t i = 1; i < table->count; i++)
+        if (rules_allow(code_traits(&table->candidate[i].spec) |
+                        asked->step.traits))
+            table->candidate[kept++] = table->candidate[i];
+    table->count = kept;
 }
 
 /* The candidates to try: those of --compare, or all that fit; then what runs
@@ -129,6 +167,8 @@ static enum err list_candidates(const struct options *options,
                         &defaults, &table->candidate[0], why);
 
     table->count = 1;
+    if (err == ERR_OK)
+        err = check_code(asked, &table->candidate[0], why);
     if (err != ERR_OK)
         return why_in(why, err, "--code");
     if (text == NULL) {
@@ -140,6 +180,7 @@ static enum err list_candidates(const struct options *options,
         if (listed == 0)
             return why_set(why, ERR_NOMEM, "out of memory");
         table->count += listed;
+        keep_allowed(asked, table);
     }
     while (text != NULL && err == ERR_OK && *text != '\0') {
         const size_t length = code_length(text);
@@ -148,7 +189,9 @@ static enum err list_candidates(const struct options *options,
             return why_set(why, ERR_TOOBIG, "--compare: more than %u codes",
                            CANDIDATES_MAX - 1);
         err = candidate_parse(text, length, &defaults,
-                              &table->candidate[table->count++], why);
+                              &table->candidate[table->count], why);
+        if (err == ERR_OK)
+            err = check_code(asked, &table->candidate[table->count++], why);
         text += length;
         text += *text == ',';
     }
@@ -171,7 +214,25 @@ static json_t *candidate_json(const struct candidate *candidate,
         exactness_name(score->exactness));
 }
 
-static void choice_json(const struct cli *cli, const struct plan_table *table,
+/* Of all passes with the code that is chosen, in seconds; 0: not asked. */
+static double passes_s(const struct asked *asked, const struct score *score)
+{
+    return (double)asked->step.passes * asked->step.steps * score->progress_s;
+}
+
+static json_t *step_json(const struct asked *asked, const struct score *score)
+{
+    const struct plan_step *const step = &asked->step;
+
+    return json_pack("{s:I, s:I, s:I, s:f, s:f}", "rows",
+                     (json_int_t)(step->share < 1 ? step->batch : step->rows),
+                     "of", (json_int_t)step->rows, "steps_a_pass",
+                     (json_int_t)step->steps, "work_s", asked->work_s,
+                     "passes_s", passes_s(asked, score));
+}
+
+static void choice_json(const struct cli *cli, const struct asked *asked,
+                        const struct plan_table *table,
                         const struct plan_choice *choice)
 {
     json_t *list = json_array();
@@ -179,12 +240,13 @@ static void choice_json(const struct cli *cli, const struct plan_table *table,
     for (uint32_t i = 0; i < table->count; i++)
         (void)json_array_append_new(
             list, candidate_json(&table->candidate[i], &table->score[i]));
-    say_json(json_pack("{s:s, s:s, s:f, s:[f, f], s:b, s:o, s:o}", "choice",
-                       table->candidate[choice->best].label, "why", choice->why,
-                       "gain", choice->gain, "gain_interval", choice->gain_low,
-                       choice->gain_high, "change", choice->change,
-                       "candidates", list, "config",
-                       config_json(&cli->options)));
+    say_json(
+        json_pack("{s:s, s:s, s:f, s:[f, f], s:b, s:o, s:o, s:o}", "choice",
+                  table->candidate[choice->best].label, "why", choice->why,
+                  "gain", choice->gain, "gain_interval", choice->gain_low,
+                  choice->gain_high, "change", choice->change, "step",
+                  step_json(asked, &table->score[choice->best]), "candidates",
+                  list, "config", config_json(&cli->options)));
 }
 
 /* What runs now is the first, and often one of the others, too. */
@@ -193,13 +255,29 @@ static bool is_again(const struct candidate *one, const struct candidate *now)
     return one != now && strcmp(one->label, now->label) == 0;
 }
 
-static void choice_text(const struct plan_table *table,
+static void step_text(const struct asked *asked, const struct score *score)
+{
+    const struct plan_step *const step = &asked->step;
+
+    if (step->share < 1)
+        (void)printf("A step is over %u of %u rows, %.4g s of work for each "
+                     "worker; a pass is %u steps.\n",
+                     step->batch, step->rows, asked->work_s, step->steps);
+    if (step->passes > 0)
+        (void)printf("%u passes take %.4g s.\n", step->passes,
+                     passes_s(asked, score));
+}
+
+static void choice_text(const struct asked *asked,
+                        const struct plan_table *table,
                         const struct plan_choice *choice)
 {
     const uint32_t best =
         is_again(&table->candidate[choice->best], table->candidate)
             ? 0
             : choice->best;
+
+    const int digits = asked->work_s < 0.1 ? 6 : 4;
 
     (void)printf("%-20s %9s %9s %9s %8s %8s %8s  %s\n", "code", "s/step",
                  "progress", "compute", "storage", "sums", "covered", "class");
@@ -208,8 +286,8 @@ static void choice_text(const struct plan_table *table,
 
         if (is_again(&table->candidate[i], table->candidate))
             continue;
-        (void)printf("%-20s %9.4f %9.4f %+8.0f%% %8.2f %8.1f %8.3f  %s",
-                     table->candidate[i].label, score->step_s,
+        (void)printf("%-20s %9.*f %9.*f %+8.0f%% %8.2f %8.1f %8.3f  %s",
+                     table->candidate[i].label, digits, score->step_s, digits,
                      score->progress_s, 100 * score->extra_compute,
                      score->storage, score->answers, score->coverage,
                      exactness_name(score->exactness));
@@ -218,6 +296,7 @@ static void choice_text(const struct plan_table *table,
         (void)printf("%s\n", i == best ? "  <" : "");
     }
     (void)printf("%s.\n", choice->why);
+    step_text(asked, &table->score[choice->best]);
 }
 
 static int choose(struct cli *cli, const struct asked *asked)
@@ -228,7 +307,9 @@ static int choose(struct cli *cli, const struct asked *asked)
         .work_s = asked->work_s,
         .delay = &asked->delay,
         .steps = asked->steps,
-        .noise = option_real(options, OPT_NOISE),
+        .chunks = asked->step.chunks,
+        .noise = option_real(options, OPT_NOISE) / asked->step.share,
+        .everywhere = asked->step.everywhere,
         .storage_max = option_given(options, OPT_COPIES)
                            ? option_real(options, OPT_COPIES)
                            : 0,
@@ -244,9 +325,9 @@ static int choose(struct cli *cli, const struct asked *asked)
     if (err == ERR_OK) {
         plan_choose(table->candidate, table->score, table->count, 0, &choice);
         if (cli->json)
-            choice_json(cli, table, &choice);
+            choice_json(cli, asked, table, &choice);
         else
-            choice_text(table, &choice);
+            choice_text(asked, table, &choice);
     }
     mem_free(table);
     return err == ERR_OK ? EXIT_DONE : say_why(cli, err, &why);
@@ -256,13 +337,13 @@ static int choose_command(struct cli *cli)
 {
     struct asked asked = {0};
     struct why why = {0};
-    const enum err err = read_delay(&cli->options, NULL, &asked, &why);
+    enum err err = read_delay(&cli->options, NULL, &asked, &why);
     int status;
 
     if (err != ERR_OK)
         return say_why(cli, err, &why);
-    size_up(&cli->options, &asked);
-    status = choose(cli, &asked);
+    err = size_up(&cli->options, &asked, &why);
+    status = err == ERR_OK ? choose(cli, &asked) : say_why(cli, err, &why);
     asked_close(&asked);
     return status;
 }
@@ -294,8 +375,9 @@ static int generate_command(struct cli *cli)
         return say_error(cli, EXIT_USAGE,
                          "muster plan generate FILE: which file?");
     err = read_delay(&cli->options, delay_trace_realistic, &asked, &why);
+    if (err == ERR_OK)
+        err = size_up(&cli->options, &asked, &why);
     if (err == ERR_OK) {
-        size_up(&cli->options, &asked);
         err = delay_trace_generate(&trace, &asked.delay, asked.steps,
                                    asked.workers, asked.work_s);
     }

@@ -116,8 +116,9 @@ static enum err score_code(const struct plan_options *options,
     if (draws != NULL)
         err = replay_init(&replay, code, (time_us)(chunk_us + .5));
     if (err == ERR_OK) {
-        *score = (struct score){.exactness = code->exactness,
-                                .storage = code_copies(code)};
+        *score = (struct score){
+            .exactness = code->exactness,
+            .storage = options->everywhere ? code->slots : code_copies(code)};
         err = run_blocks(options, &replay, draws, score);
         replay_close(&replay);
     }

@@ -36,6 +36,7 @@ struct plan_options {
     uint32_t steps;            /* ... and how many. */
     double noise;              /* b above; 0 = every row counts the same. */
     double storage_max;        /* Copies of the data; 0 = any. */
+    bool everywhere;           /* Every worker has all rows. */
 };
 
 struct score {

@@ -17,3 +17,24 @@ print({c["exactness"] for c in plan["candidates"]})'
 "$MUSTER" plan fit exp.trace
 "$MUSTER" simulate --no-compute --delay trace:exp.trace -n 10 --steps 200 \
     --work 1 --compare uncoded,steal
+# Batches: a step's work is B of N rows, codes without batches are left out, a
+# network's work follows from its flops.
+batches() { "$MUSTER" plan -n 8 --delay bimodal:.05,3 --steps 200 --rows 60000 --batch 128 --passes 3 "$@"; }
+batches --work 2 | tail -3
+batches --work 2 --exact approx | awk '{ print $1 }' | sort -u | grep -x -e mds -e local
+batches --work 2 --shuffle local --chunk-rows 500 | awk '$1 == "uncoded" { print "stores", $5 }'
+batches --net "conv3x3x32 relu pool2 dense10" --shape 28x28x1 --gflops 40 | tail -2
+batches --net "dense10" --shape 28x28 --gflops 40 --format json | python3 -c '
+import json, sys
+plan = json.load(sys.stdin)
+flops = 3 * 2 * 784 * 10 * 128 / 8
+print(plan["step"]["rows"], plan["step"]["of"], plan["step"]["steps_a_pass"],
+      abs(plan["step"]["work_s"] / (flops / 40e9) - 1) < 0.01)'
+batches --batch-per-worker 16
+"$MUSTER" plan -n 8 --delay exp:1 --rows 600 --batch-per-worker 16 --work 1 | tail -1
+"$MUSTER" plan -n 8 --delay exp:1 --rows 100 --batch 100 --work 1 | tail -1 | cut -c 1-20
+"$MUSTER" plan -n 8 --delay exp:1 --batch 100
+"$MUSTER" plan -n 8 --delay exp:1 --rows 600 --batch 100 --compare uncoded,mds
+"$MUSTER" plan -n 8 --delay exp:1 --net dense10 --shape 28x28
+"$MUSTER" plan -n 8 --delay exp:1 --net dense10
+"$MUSTER" plan -n 8 --delay exp:1 --gflops 3

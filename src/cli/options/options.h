@@ -86,6 +86,8 @@ enum own_option {
     /* Plans. */
     OPT_PLAN_ACTION,
     OPT_PLAN_FROM,
+    OPT_ROWS,
+    OPT_GFLOPS,
     OPT_NOISE,
     OPT_COPIES,
     /* Codes shown. */

@@ -1,0 +1,141 @@
+/*
+ * plan_step.c - from --rows, --batch, --passes and --net to the work of a step.
+ */
+#include "cli/plan_step.h"
+
+#include "base/mem.h"
+#include "base/sampler.h"
+#include "learn/batches.h"
+#include "learn/family/family.h"
+#include "learn/network_text.h"
+#include "model/net/neural_model.h"
+
+/* Forward, and twice as many backward. */
+#define TRAIN_FLOPS 3
+#define GIGA        1e9
+
+/* Floating-point operations of a row's gradient. */
+static enum err net_flops(const char *net, const char *shape, double *flops,
+                          struct why *why)
+{
+    const struct neural_units units = neural_units(1);
+    struct neural_model model = {0};
+    struct neural_shape in;
+    struct image image;
+    char *text = NULL;
+    enum err err;
+
+    if (shape == NULL)
+        return why_set(why, ERR_SHAPE,
+                       "--net has a cost once its input has a shape: add "
+                       "--shape 28x28x1");
+    err = image_parse(shape, &image, why);
+    if (err == ERR_OK)
+        err = network_text(net, &text, why);
+    if (err != ERR_OK)
+        return err;
+    in = (struct neural_shape){image.height, image.width, image.channels};
+    err = neural_model_init(&model, text, &in, NEURAL_SQUARED, &units, why);
+    if (err == ERR_OK)
+        *flops = (double)TRAIN_FLOPS * (double)neural_flops(&model.neural);
+    neural_model_close(&model);
+    mem_free(text);
+    return err == ERR_OK ? err : why_in(why, err, "--net");
+}
+
+/* A worker's share of all rows. */
+static enum err net_work(const struct options *options, uint32_t workers,
+                         struct plan_step *step, struct why *why)
+{
+    double flops = 0;
+    enum err err;
+
+    if (option_text(options, OPT_NET) == NULL)
+        return option_given(options, OPT_GFLOPS)
+                   ? why_set(why, ERR_SHAPE,
+                             "--gflops is the speed at which a network is "
+                             "computed; add --net")
+                   : ERR_OK;
+    step->traits |= TRAIT(NET);
+    if (option_given(options, OPT_WORK))
+        return ERR_OK;
+    err = net_flops(option_text(options, OPT_NET),
+                    option_text(options, OPT_SHAPE), &flops, why);
+    if (err != ERR_OK)
+        return err;
+    if (step->rows == 0 || !option_given(options, OPT_GFLOPS))
+        return why_set(why, ERR_SHAPE,
+                       "--net takes %.3g flops a row; add --rows N and "
+                       "--gflops G, a worker's speed, or --work S",
+                       flops);
+    step->work_s = flops * step->rows / workers /
+                   (option_real(options, OPT_GFLOPS) * GIGA);
+    return ERR_OK;
+}
+
+static uint32_t batch_of(const struct options *options, uint32_t workers)
+{
+    const uint64_t each = option_count(options, OPT_BATCH_PER_WORKER);
+
+    return (uint32_t)(option_given(options, OPT_BATCH_PER_WORKER)
+                          ? each * workers
+                          : option_count(options, OPT_BATCH));
+}
+
+static struct sampler sampler_for(const struct options *options,
+                                  const struct plan_step *step)
+{
+    const char *shuffle = option_text(options, OPT_SHUFFLE);
+    enum sampler_kind kind = SAMPLER_ROWS;
+    uint32_t chunk = option_text(options, OPT_NET) != NULL
+                         ? net_family.chunk_rows
+                         : batches_default_chunk_rows(step->batch);
+
+    if (shuffle != NULL)
+        (void)sampler_parse(shuffle, &kind);
+    if (option_given(options, OPT_CHUNK_ROWS))
+        chunk = (uint32_t)option_count(options, OPT_CHUNK_ROWS);
+    else if (!sampler_scatters(kind))
+        chunk = dataset_default_chunk_rows(step->rows);
+    return sampler_of(kind, step->rows, chunk, step->batch, 0);
+}
+
+static enum err take_batch(const struct options *options, uint32_t workers,
+                           struct plan_step *step, struct why *why)
+{
+    const bool each = option_given(options, OPT_BATCH_PER_WORKER);
+    struct sampler sampler;
+
+    if (each && option_given(options, OPT_BATCH))
+        return why_set(why, ERR_SHAPE,
+                       "--batch and --batch-per-worker both say how many rows "
+                       "a step has; leave one of them out");
+    if (!each && !option_given(options, OPT_BATCH))
+        return ERR_OK;
+    if (step->rows == 0)
+        return why_set(why, ERR_SHAPE,
+                       "--batch is a part of all rows; add --rows N, how many "
+                       "there are");
+    step->batch = batch_of(options, workers);
+    if (step->batch >= step->rows)
+        return ERR_OK; /* All of them. */
+    sampler = sampler_for(options, step);
+    step->traits |= TRAIT(BATCH);
+    step->steps = sampler_steps(&sampler);
+    step->chunks = sampler_chunks(&sampler);
+    step->share = (double)step->batch / step->rows;
+    step->everywhere = sampler_scatters(sampler.kind);
+    return ERR_OK;
+}
+
+enum err plan_step(const struct options *options, uint32_t workers,
+                   struct plan_step *step, struct why *why)
+{
+    enum err err;
+
+    *step = (struct plan_step){.steps = 1, .share = 1};
+    step->rows = (uint32_t)option_count(options, OPT_ROWS);
+    step->passes = (uint32_t)option_count(options, OPT_PASSES);
+    err = take_batch(options, workers, step, why);
+    return err == ERR_OK ? net_work(options, workers, step, why) : err;
+}
