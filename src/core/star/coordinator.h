@@ -370,7 +370,9 @@ struct coordinator {
                                 (code.h): vectors of coded_dims + 1. */
     struct halves halves;    /* Codes of data. */
     double *gradient;
-    double *decode; /* Weights of the slots' coded answers. */
+    struct tally_decoding decoding; /* done: `gradient` is what `tally` stands
+                                       for, whose sums are lost. */
+    double *decode;                 /* Weights of the slots' coded answers. */
     struct piece_state *pieces;
     uint32_t *assignees; /* Behind pieces[].assignee. */
     uint32_t assignees_max;

@@ -53,8 +53,13 @@ static void decode_tally(struct coordinator *c, struct total *out)
     out->exactness = chunkset_full(&c->tally.chunks) && out->rescale == 1
                          ? EXACT_BITWISE
                          : EXACT_APPROX;
-    tally_fill(&c->tally);
-    out->in_bound = tally_gradient(&c->tally, c->trainer.exponent, c->gradient);
+    if (c->decoding.done) {
+        out->in_bound = c->decoding.good;
+    } else {
+        tally_fill(&c->tally);
+        out->in_bound =
+            tally_gradient(&c->tally, c->trainer.exponent, c->gradient);
+    }
     out->loss = tally_loss_value(&c->tally, c->trainer.exponent);
     if (out->exactness == EXACT_BITWISE)
         return;

@@ -116,6 +116,7 @@ static void clear_round(struct coordinator *c)
     memset(c->piece_in, 0, c->code.piece_count * sizeof *c->piece_in);
     memset(c->slot_in, 0, c->code.slots * sizeof *c->slot_in);
     tally_blank(&c->tally);
+    c->decoding.done = false;
     clear_coded(c);
     c->late = false;
     c->doubtful = false;

@@ -83,7 +83,11 @@ uint64_t together_add(struct coordinator *c, const struct arrival *arrivals,
     }
     if (picked < 2)
         return 0; /* One alone is judged and added as ever. */
-    tally_absorb_many(&c->tally, &c->arrived, claims, picked);
+    c->decoding = (struct tally_decoding){.exponent = c->trainer.exponent,
+                                          .gradient = c->gradient};
+    /* With the last of them the sums are complete: nobody adds to them. */
+    tally_absorb_many(&c->tally, &c->arrived, claims, picked,
+                      picked == coordinator_awaits(c) ? &c->decoding : NULL);
     for (uint32_t i = 0; i < picked; i++) {
         if (claims[i].good)
             added |= UINT64_C(1) << of[i];

@@ -247,7 +247,9 @@ struct joining {
     const int64_t *const *sums;
     uint32_t count;
     int64_t *out;
+    const struct tally_decoding *decoding; /* NULL: to `out` instead. */
     uint64_t bad[SLICES_MAX];
+    bool good[SLICES_MAX]; /* What was decoded is. */
 };
 
 static void join_slice(void *context, uint32_t slice, uint32_t first,
@@ -263,21 +265,65 @@ static void join_slice(void *context, uint32_t slice, uint32_t first,
         joining->count, joining->out + first, end - first);
 }
 
+/* The numbers that sums of some coordinates stand for.  True: all are in bound
+ * and finite. */
+static bool convert(const int64_t *sum, const int16_t *exponent, uint32_t count,
+                    double *gradient)
+{
+    const bool good = best()->gradient(sum, exponent, count, gradient);
+
+    /* While it is in the first cache. */
+    return vec_finite(gradient, count) && good;
+}
+
+/* What is joined is decoded before it leaves the first cache. */
+static void join_decode_slice(void *context, uint32_t slice, uint32_t first,
+                              uint32_t end)
+{
+    struct joining *joining = context;
+    const struct tally_decoding *const decoding = joining->decoding;
+    const int64_t *sums[TALLY_CLAIMS_MAX];
+    int64_t joined[MANY_BLOCK];
+    uint64_t bad = 0;
+    bool good = true;
+
+    for (uint32_t at = first; at < end; at += MANY_BLOCK) {
+        const uint32_t left = end - at;
+        const uint32_t count = left < MANY_BLOCK ? left : MANY_BLOCK;
+
+        for (uint32_t i = 0; i < joining->count; i++)
+            sums[i] = joining->sums[i] + at;
+        bad |= tally_join_many(joining->ops,
+                               joining->old == NULL ? NULL : joining->old + at,
+                               sums, joining->count, joined, count);
+        good &= convert(joined, decoding->exponent + at, count,
+                        decoding->gradient + at);
+    }
+    joining->bad[slice] = bad;
+    joining->good[slice] = good;
+}
+
 static uint64_t join_all(const struct tally *into, const int64_t *const *sums,
-                         uint32_t count, int64_t *out)
+                         uint32_t count, int64_t *out,
+                         struct tally_decoding *decoding)
 {
     struct joining joining = {.ops = best(),
                               .old = into->blank ? NULL : into->sum,
                               .sums = sums,
-                              .count = count};
+                              .count = count,
+                              .decoding = decoding};
     uint64_t bad = 0;
     uint32_t slices;
 
     joining.out = out;
-    slices =
-        pool_slices(into->pool, into->dims, JOIN_LEAST, join_slice, &joining);
-    for (uint32_t i = 0; i < slices; i++)
+    slices = pool_slices(into->pool, into->dims, JOIN_LEAST,
+                         decoding != NULL ? join_decode_slice : join_slice,
+                         &joining);
+    for (uint32_t i = 0; i < slices; i++) {
         bad |= joining.bad[i];
+        if (decoding != NULL)
+            decoding->good &= joining.good[i];
+    }
     return bad;
 }
 
@@ -289,7 +335,8 @@ bool tally_absorb(struct tally *into, struct tally *from, const int64_t *sum)
 
     CHECK(into->dims == from->dims);
     CHECK(chunkset_disjoint(&into->chunks, &from->chunks));
-    if (!tally_loss_in_bound(from->loss) || join_all(into, &sum, 1, place) != 0)
+    if (!tally_loss_in_bound(from->loss) ||
+        join_all(into, &sum, 1, place, NULL) != 0)
         return false;
     from->sum = into->sum;
     into->sum = place;
@@ -320,7 +367,8 @@ uint64_t tally_join_many(const struct tally_ops *ops, const int64_t *old,
 
 /* One pass over those that are still good; true if they all are after it. */
 static bool join_good(const struct tally *into, int64_t *out,
-                      struct tally_claim *claims, uint32_t count)
+                      struct tally_claim *claims, uint32_t count,
+                      struct tally_decoding *decoding)
 {
     const int64_t *sums[TALLY_CLAIMS_MAX] = {NULL};
     struct tally_claim *of[TALLY_CLAIMS_MAX];
@@ -333,7 +381,7 @@ static bool join_good(const struct tally *into, int64_t *out,
         sums[good] = claims[i].sum;
         of[good++] = &claims[i];
     }
-    bad = join_all(into, sums, good, out);
+    bad = join_all(into, sums, good, out, decoding);
     for (uint32_t i = 0; i < good; i++)
         of[i]->good = (bad >> i & 1) == 0;
     return bad == 0;
@@ -348,32 +396,56 @@ static bool any_good(const struct tally_claim *claims, uint32_t count)
     return false;
 }
 
+static void add_claim(struct tally *into, const struct tally_claim *claim)
+{
+    CHECK(chunkset_misses_range(&into->chunks, claim->first, claim->end));
+    chunkset_add_range(&into->chunks, claim->first, claim->end);
+    into->loss = (tally_loss)((loss_word)into->loss + (loss_word)claim->loss);
+}
+
+/* All at once, if none proves bad. */
+static bool decode_many(const struct tally *into, struct tally_claim *claims,
+                        uint32_t count, struct tally_decoding *decoding)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (!claims[i].good)
+            return false;
+    }
+    decoding->good = true;
+    return join_good(into, NULL, claims, count, decoding);
+}
+
 /* As in tally_absorb the two change places at the end. */
 void tally_absorb_many(struct tally *into, struct tally *room,
-                       struct tally_claim *claims, uint32_t count)
+                       struct tally_claim *claims, uint32_t count,
+                       struct tally_decoding *decoding)
 {
     int64_t *const place = room->sum;
+    bool decoded;
 
     CHECK(count <= TALLY_CLAIMS_MAX);
     CHECK(into->dims == room->dims);
     for (uint32_t i = 0; i < count; i++)
         claims[i].good = tally_loss_in_bound(claims[i].loss);
-    do {
-        if (!any_good(claims, count))
-            return;
-    } while (!join_good(into, place, claims, count));
-    room->sum = into->sum;
-    into->sum = place;
+    decoded = decoding != NULL && decode_many(into, claims, count, decoding);
+    if (!decoded) {
+        do {
+            if (!any_good(claims, count))
+                return;
+        } while (!join_good(into, place, claims, count, NULL));
+        room->sum = into->sum;
+        into->sum = place;
+    }
     into->blank = false;
     for (uint32_t i = 0; i < count; i++) {
-        if (!claims[i].good)
-            continue;
-        CHECK(chunkset_misses_range(&into->chunks, claims[i].first,
-                                    claims[i].end));
-        chunkset_add_range(&into->chunks, claims[i].first, claims[i].end);
-        into->loss =
-            (tally_loss)((loss_word)into->loss + (loss_word)claims[i].loss);
+        if (claims[i].good)
+            add_claim(into, &claims[i]);
     }
+    if (decoding == NULL)
+        return;
+    decoding->done = decoded;
+    decoding->good =
+        decoded && decoding->good && tally_loss_in_bound(into->loss);
 }
 
 /* --- packed sums --------------------------------------------------------- */
@@ -476,18 +548,14 @@ static void convert_slice(void *context, uint32_t slice, uint32_t first,
                           uint32_t end)
 {
     struct converting *converting = context;
-    const struct tally_ops *const ops = best();
     bool good = true;
 
     for (uint32_t at = first; at < end; at += TAKE_BLOCK) {
         const uint32_t left = end - at;
         const uint32_t count = left < TAKE_BLOCK ? left : TAKE_BLOCK;
-        double *const gradient = converting->gradient + at;
 
-        good &= ops->gradient(converting->tally->sum + at,
-                              converting->exponent + at, count, gradient);
-        /* While it is in the first cache. */
-        good &= vec_finite(gradient, count);
+        good &= convert(converting->tally->sum + at, converting->exponent + at,
+                        count, converting->gradient + at);
     }
     converting->good[slice] = good;
 }

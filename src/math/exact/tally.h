@@ -111,14 +111,26 @@ struct tally_claim {
 
 #define TALLY_CLAIMS_MAX 64u
 
+/* Sums that are complete with some claims, wanted as numbers (tally_gradient)
+ * and not kept as sums. */
+struct tally_decoding {
+    const int16_t *exponent;
+    double *gradient;
+    bool done; /* Found: all claims were good, and so it was done. */
+    bool good; /* ... and what tally_gradient returns. */
+};
+
 /* tally_absorb of several in one pass, so that `into` is read and written once:
  * those that are good count, the others are as if they had not been there.
  * Claims are disjoint from each other and from `into`.  What lay in the sums of
  * `room` is lost.  A claim that proves bad when some of it was added costs a
  * second pass over the others, not a look back at it: what its sums were may
- * not be known any more. */
+ * not be known any more.
+ * With `decoding` (NULL: none), if it is done, the sums of `into` are lost and
+ * nothing more can be added: no sum is written that would be read once. */
 void tally_absorb_many(struct tally *into, struct tally *room,
-                       struct tally_claim *claims, uint32_t count);
+                       struct tally_claim *claims, uint32_t count,
+                       struct tally_decoding *decoding);
 
 /* tally_take and tally_absorb of sums that are packed still, dims of them; a
  * few at a time are unpacked and added.  False also if no writer packs like

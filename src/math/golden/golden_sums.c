@@ -147,7 +147,7 @@ static bool gather(struct sums *sums, struct hasher *hasher)
            put(sums, &sums->some, 2) && put(sums, &sums->some, 3) &&
            tally_merge(&sums->all, &sums->some) == ERR_OK;
     claim.sum = sums->some.sum;
-    tally_absorb_many(&sums->all, &sums->room, &claim, 1);
+    tally_absorb_many(&sums->all, &sums->room, &claim, 1, NULL);
     CHECK(pack_bound(DIMS) <= sizeof sums->packed);
     size = pack_i64(sums->all.sum, DIMS, sums->packed);
     hasher_add(hasher, sums->packed, size);

@@ -53,6 +53,7 @@ struct sums {
     struct tally into, room;
     struct tally_claim claims[CLAIMS];
     bool in_bound;
+    bool decoded;
 };
 
 static void fill_sums(struct sums *sums, uint32_t bad)
@@ -80,7 +81,27 @@ static void add_sums(struct sums *sums, struct pool *by, uint32_t bad)
 {
     fill_sums(sums, bad);
     sums->into.pool = by;
-    tally_absorb_many(&sums->into, &sums->room, sums->claims, CLAIMS);
+    tally_absorb_many(&sums->into, &sums->room, sums->claims, CLAIMS, NULL);
+    tally_fill(&sums->into);
+    sums->in_bound =
+        tally_gradient(&sums->into, sums->exponent, sums->gradient);
+}
+
+/* The same with the numbers found in the pass that adds. */
+static void decode_sums(struct sums *sums, struct pool *by, uint32_t bad)
+{
+    struct tally_decoding decoding;
+
+    fill_sums(sums, bad);
+    decoding = (struct tally_decoding){.exponent = sums->exponent,
+                                       .gradient = sums->gradient};
+    sums->into.pool = by;
+    tally_absorb_many(&sums->into, &sums->room, sums->claims, CLAIMS,
+                      &decoding);
+    sums->decoded = decoding.done;
+    sums->in_bound = decoding.good;
+    if (decoding.done)
+        return;
     tally_fill(&sums->into);
     sums->in_bound =
         tally_gradient(&sums->into, sums->exponent, sums->gradient);
@@ -116,6 +137,60 @@ static void test_sums(void **state)
         close_sums(&one);
         close_sums(&many);
     }
+}
+
+static void assert_decoded(const struct sums *got, const struct sums *want,
+                           bool done)
+{
+    assert_int_equal(got->decoded, done);
+    assert_memory_equal(got->gradient, want->gradient,
+                        DIMS * sizeof *want->gradient);
+    assert_int_equal(got->in_bound, want->in_bound);
+    assert_true(got->into.loss == want->into.loss);
+    assert_int_equal(got->into.chunks.members, want->into.chunks.members);
+    for (uint32_t i = 0; i < CLAIMS; i++)
+        assert_int_equal(got->claims[i].good, want->claims[i].good);
+}
+
+/* Decoded at once if all are good; else the good ones are kept as sums, to
+ * which others can be added. */
+static void test_decoded_sums(void **state)
+{
+    (void)state;
+    for (uint32_t bad = 0; bad < 1u << CLAIMS; bad++) {
+        struct sums want, one, many;
+
+        add_sums(&want, NULL, bad);
+        decode_sums(&one, NULL, bad);
+        decode_sums(&many, pool, bad);
+        assert_decoded(&one, &want, bad == 0);
+        assert_decoded(&many, &want, bad == 0);
+        close_sums(&want);
+        close_sums(&one);
+        close_sums(&many);
+    }
+}
+
+/* Parts in bound may come to more than all can: the numbers tell. */
+static void test_decoded_too_much(void **state)
+{
+    struct sums sums;
+
+    (void)state;
+    fill_sums(&sums, 0);
+    for (uint32_t i = 0; i < CLAIMS; i++)
+        sums.claim[i][DIMS - 2] = (INT64_C(1) << TALLY_BITS) - 1;
+    sums.into.pool = pool;
+    {
+        struct tally_decoding decoding = {.exponent = sums.exponent,
+                                          .gradient = sums.gradient};
+
+        tally_absorb_many(&sums.into, &sums.room, sums.claims, CLAIMS,
+                          &decoding);
+        assert_true(decoding.done);
+        assert_false(decoding.good);
+    }
+    close_sums(&sums);
 }
 
 /* One alone: what is too much is refused whole. */
@@ -282,9 +357,14 @@ static void test_copies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),  cmocka_unit_test(test_one_claim),
-        cmocka_unit_test(test_steps), cmocka_unit_test(test_largest),
-        cmocka_unit_test(test_names), cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_decoded_sums),
+        cmocka_unit_test(test_decoded_too_much),
+        cmocka_unit_test(test_one_claim),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_largest),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_copies),
     };
 
     return cmocka_run_group_tests(tests, open_pool, close_pool);

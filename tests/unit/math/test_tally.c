@@ -652,7 +652,7 @@ static void check_many(uint32_t bad, uint32_t at, bool blank)
         assert_int_equal(tally_absorb(&one, &from, many[i]),
                          (bad >> i & 1) == 0);
     }
-    tally_absorb_many(&into, &room, claims, MANY);
+    tally_absorb_many(&into, &room, claims, MANY, NULL);
     for (uint32_t i = 0; i < MANY; i++)
         assert_int_equal(claims[i].good, (bad >> i & 1) == 0);
     assert_int_equal(into.blank, one.blank);
@@ -699,7 +699,7 @@ static void test_absorb_many_losses(void **state)
                                      .loss = (tally_loss)1 << TALLY_LOSS_BITS};
     claims[1] = (struct tally_claim){
         .sum = many[1], .first = 1, .end = 4, .loss = claims[0].loss - 1};
-    tally_absorb_many(&into, &room, claims, 2);
+    tally_absorb_many(&into, &room, claims, 2, NULL);
     assert_false(claims[0].good);
     assert_true(claims[1].good);
     assert_int_equal(into.chunks.members, 3);
