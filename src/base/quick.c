@@ -69,9 +69,23 @@ uint64_t quick_u64(const void *data, size_t size, uint64_t seed)
 #define NAME_LEAST  4096u /* Words of a slice. */
 #define BLOCK_BYTES ((size_t)SLICE_GRAIN * WORD)
 
+uint64_t quick_part(const void *data, size_t from, size_t to, uint64_t seed)
+{
+    const uint8_t *const bytes = data;
+    uint64_t name = 0;
+
+    for (size_t at = from; at < to; at += BLOCK_BYTES) {
+        const size_t left = to - at;
+
+        name += quick_u64(bytes + at, left < BLOCK_BYTES ? left : BLOCK_BYTES,
+                          seed + at * MULTIPLIER);
+    }
+    return name;
+}
+
 struct naming {
     const uint8_t *data;
-    size_t size;
+    size_t size, from;
     uint64_t seed;
     uint64_t name[SLICES_MAX];
 };
@@ -80,34 +94,34 @@ static void name_slice(void *context, uint32_t slice, uint32_t first,
                        uint32_t end)
 {
     struct naming *naming = context;
-    const size_t stop = (size_t)end * WORD;
-    const size_t to = stop < naming->size ? stop : naming->size;
-    uint64_t name = 0;
+    const size_t stop = naming->from + (size_t)end * WORD;
 
-    for (size_t at = (size_t)first * WORD; at < to; at += BLOCK_BYTES) {
-        const size_t left = to - at;
-
-        name += quick_u64(naming->data + at,
-                          left < BLOCK_BYTES ? left : BLOCK_BYTES,
-                          naming->seed + at * MULTIPLIER);
-    }
-    naming->name[slice] = name;
+    naming->name[slice] =
+        quick_part(naming->data, naming->from + (size_t)first * WORD,
+                   stop < naming->size ? stop : naming->size, naming->seed);
 }
 
-uint64_t quick_long(struct pool *pool, const void *data, size_t size,
-                    uint64_t seed)
+uint64_t quick_rest(struct pool *pool, const void *data, size_t size,
+                    uint64_t seed, size_t from, uint64_t part)
 {
-    struct naming naming = {.data = data, .size = size, .seed = seed};
-    const size_t words = size / WORD + (size % WORD != 0);
-    uint64_t name = seed;
+    struct naming naming = {
+        .data = data, .size = size, .from = from, .seed = seed};
+    const size_t words = (size - from) / WORD + ((size - from) % WORD != 0);
+    uint64_t name = seed + part;
     uint32_t slices;
 
     if (size <= QUICK_WHOLE)
         return quick_u64(data, size, seed);
-    CHECK(words <= UINT32_MAX);
+    CHECK(from <= size && from % BLOCK_BYTES == 0 && words <= UINT32_MAX);
     slices =
         pool_slices(pool, (uint32_t)words, NAME_LEAST, name_slice, &naming);
     for (uint32_t i = 0; i < slices; i++)
         name += naming.name[i];
     return finish(name ^ size);
+}
+
+uint64_t quick_long(struct pool *pool, const void *data, size_t size,
+                    uint64_t seed)
+{
+    return quick_rest(pool, data, size, seed, 0, 0);
 }

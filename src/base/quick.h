@@ -22,4 +22,11 @@ uint64_t quick_u64(const void *data, size_t size, uint64_t seed);
 uint64_t quick_long(struct pool *pool, const void *data, size_t size,
                     uint64_t seed);
 
+/* The same in two parts, for who has the first bytes at hand anyway: quick_part
+ * of whole blocks of SLICE_GRAIN words, up to byte `from`, added up to `part`;
+ * and the rest. */
+uint64_t quick_part(const void *data, size_t from, size_t to, uint64_t seed);
+uint64_t quick_rest(struct pool *pool, const void *data, size_t size,
+                    uint64_t seed, size_t from, uint64_t part);
+
 #endif /* BASE_QUICK_H */

@@ -314,6 +314,10 @@ struct msg_round {
     uint32_t parts; /* Of coded data; 0 unless it is a product. */
     uint32_t dims;  /* Of weights and direction. */
     const double *weights;
+    /* At the coordinator: its first `mirrored` weights are there already, where
+     * its driver wanted them; NULL: they are not. */
+    const double *mirror;
+    uint32_t mirrored;
     const double *direction; /* HESSVEC only, else NULL. */
     const int16_t *exponent; /* evaluation_dims(kind, dims) of them. */
     /* At a worker, from its driver: not 0 if weights and direction stay where

@@ -41,12 +41,24 @@ enum evaluation_kind {
     EVALUATE_DIAGONAL,
 };
 
+/* What is known of a vector by who has just written it, so that nobody need
+ * read it again for that. */
+struct known {
+    double largest; /* |w_j|; 0: not known. */
+    uint32_t named; /* Of so many of the first coordinates, whole blocks of
+                       SLICE_GRAIN, ... */
+    uint64_t name;  /* ... this is the quick_part, with seed KNOWN_SEED. */
+};
+
+#define KNOWN_SEED 0u /* GRADIENT, not softened: see evaluation_name. */
+
 struct evaluation {
     enum evaluation_kind kind;
-    const double *w; /* dims; of a product: what is multiplied. */
-    const double *v; /* dims; HESSVEC only, else NULL. */
-    uint32_t soft;   /* 0: the loss as it is; k + 1: a hinge whose kink has
-                        the width 2^-k (loss_hinge_soft). */
+    const double *w;    /* dims; of a product: what is multiplied. */
+    const double *v;    /* dims; HESSVEC only, else NULL. */
+    uint32_t soft;      /* 0: the loss as it is; k + 1: a hinge whose kink has
+                           the width 2^-k (loss_hinge_soft). */
+    struct known known; /* Of w. */
 };
 
 static inline bool evaluation_is_product(enum evaluation_kind kind)

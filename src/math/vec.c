@@ -118,6 +118,11 @@ static void adam(const struct vec_adam *a, size_t count, double *u, double *v,
     }
 }
 
+static void stream(const double *from, size_t count, double *to)
+{
+    memcpy(to, from, count * sizeof *to);
+}
+
 static double top(const double *a, size_t count)
 {
     return finite(a, count) ? largest(a, count) : HUGE_VAL;
@@ -130,6 +135,7 @@ static const struct vec_ops vec_portable = {
     .measure = measure,
     .descend = descend,
     .adam = adam,
+    .stream = stream,
 };
 
 static const struct vec_ops *const variants[ISAS] =
@@ -237,6 +243,11 @@ void vec_descend(double keep, double scale, const double *g, size_t count,
                  double *w)
 {
     ops()->descend(keep, scale, g, count, w);
+}
+
+void vec_stream(const double *from, size_t count, double *to)
+{
+    ops()->stream(from, count, to);
 }
 
 void vec_adam(const struct vec_adam *adam, size_t count, double *u, double *v,

@@ -41,6 +41,10 @@ void vec_measure(const double *sum, double rows, double twice, const double *w,
 void vec_descend(double keep, double scale, const double *g, size_t count,
                  double *w);
 
+/* to_i = from_i, past the caches where that can be: for what others read, and
+ * not soon. */
+void vec_stream(const double *from, size_t count, double *to);
+
 /* Adam's moments u and v take slope s_i in, which becomes what is to be
  * subtracted from the weight.  Kingma & Ba, "Adam", ICLR 2015.  The root is one
  * IEEE operation. */

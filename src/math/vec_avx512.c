@@ -124,6 +124,17 @@ static void adam(const struct vec_adam *a, size_t count, double *u, double *v,
     }
 }
 
+static void stream(const double *from, size_t count, double *to)
+{
+    size_t i = 0;
+
+    for (; (uintptr_t)to % sizeof(__m512d) == 0 && i + VEC_LANES <= count;
+         i += VEC_LANES)
+        _mm512_stream_pd(to + i, _mm512_loadu_pd(from + i));
+    memcpy(to + i, from + i, (count - i) * sizeof *to);
+    _mm_sfence(); /* Whoever is told of it afterwards finds it there. */
+}
+
 const struct vec_ops vec_avx512 = {
     .lanes = lanes,
     .finite = finite,
@@ -131,4 +142,5 @@ const struct vec_ops vec_avx512 = {
     .measure = measure,
     .descend = descend,
     .adam = adam,
+    .stream = stream,
 };

@@ -28,6 +28,7 @@ struct vec_ops {
                     double *w);
     void (*adam)(const struct vec_adam *adam, size_t count, double *u,
                  double *v, double *s);
+    void (*stream)(const double *from, size_t count, double *to);
 };
 
 extern const struct vec_ops vec_avx512;

@@ -6,7 +6,9 @@
  * Its sums are those of math/vec.h, however the walk is cut.
  */
 #include <math.h>
+#include <string.h>
 
+#include "base/quick.h"
 #include "math/vec.h"
 #include "optim/parts.h"
 
@@ -22,7 +24,8 @@ typedef void (*update_function)(struct optim *opt, const double *g,
 
 static struct evaluation at_model(const struct optim *opt)
 {
-    return (struct evaluation){.kind = EVALUATE_GRADIENT, .w = opt->b};
+    return (struct evaluation){
+        .kind = EVALUATE_GRADIENT, .w = opt->b, .known = opt->known};
 }
 
 static uint32_t one_vector(const struct optim *opt)
@@ -58,7 +61,8 @@ struct walk {
     double rows;            /* optim_divisor. */
     update_function update; /* NULL: only measure. */
     struct vec_sum slopes;  /* Of squares. */
-    bool finite;            /* What was updated is. */
+    double largest;         /* Of what was updated; infinite if not finite. */
+    uint64_t name;          /* quick_part of what was tapped. */
 };
 
 /* What is added up of coordinates: squares. */
@@ -67,17 +71,23 @@ struct squares {
     struct vec_sum weights; /* Before the update. */
 };
 
-static bool update_block(const struct walk *walk,
-                         const struct optim_span *block, const double *slope)
+static double larger(double a, double b)
 {
-    walk->update(walk->opt, walk->sum + block->from, slope, block);
-    return vec_finite(walk->opt->b + block->from, block->to - block->from);
+    return b > a ? b : a;
 }
 
-/* Slopes are kept if nothing is updated; else `room` is enough for them.  False
- * if what was updated is not finite. */
-static bool walk_block(const struct walk *walk, const struct optim_span *block,
-                       struct squares *squares, double *room)
+static double update_block(const struct walk *walk,
+                           const struct optim_span *block, const double *slope)
+{
+    walk->update(walk->opt, walk->sum + block->from, slope, block);
+    return vec_largest(walk->opt->b + block->from, block->to - block->from);
+}
+
+/* Slopes are kept if nothing is updated; else `room` is enough for them.
+ * Returns the largest of what was updated, infinite if some is not finite. */
+static double walk_block(const struct walk *walk,
+                         const struct optim_span *block,
+                         struct squares *squares, double *room)
 {
     const uint32_t from = block->from, count = block->to - from;
     double *const b = walk->opt->b + from;
@@ -87,15 +97,28 @@ static bool walk_block(const struct walk *walk, const struct optim_span *block,
     vec_measure(walk->sum + from, walk->rows, 2 * block->l2, b, count, slope);
     vec_sum_add(&squares->slopes, slope, slope, count);
     vec_sum_add(&squares->weights, b, b, count);
-    return walk->update == NULL || update_block(walk, block, slope);
+    return walk->update != NULL ? update_block(walk, block, slope) : 0;
 }
 
 /* Whole blocks of the first span, by slices. */
 struct head {
     const struct walk *walk;
     double l2;
-    bool finite[SLICES_MAX];
+    double largest[SLICES_MAX];
+    uint64_t name[SLICES_MAX];
 };
+
+static uint64_t tap_block(const struct optim *opt, uint32_t at)
+{
+    const struct optim_tap *const tap = &opt->tap;
+    const size_t from = at * sizeof *opt->b, size = BLOCK * sizeof *opt->b;
+
+    if (tap->copy != NULL)
+        memcpy(tap->copy + at, opt->b + at, size);
+    if (tap->past != NULL)
+        vec_stream(opt->b + at, BLOCK, tap->past + at);
+    return tap->names ? quick_part(opt->b, from, from + size, KNOWN_SEED) : 0;
+}
 
 static void walk_slice(void *context, uint32_t slice, uint32_t first,
                        uint32_t end)
@@ -103,17 +126,22 @@ static void walk_slice(void *context, uint32_t slice, uint32_t first,
     struct head *head = context;
     double *const blocks = head->walk->opt->blocks;
     double room[BLOCK];
-    bool finite = true;
+    double largest = 0;
+    uint64_t name = 0;
 
     for (uint32_t at = first; at < end; at += BLOCK) {
         const struct optim_span block = {at, at + BLOCK, head->l2};
         struct squares squares = {0};
 
-        finite &= walk_block(head->walk, &block, &squares, room);
+        largest =
+            larger(largest, walk_block(head->walk, &block, &squares, room));
         blocks[at / BLOCK * 2] = vec_sum_end(&squares.slopes);
         blocks[at / BLOCK * 2 + 1] = vec_sum_end(&squares.weights);
+        if (head->walk->update != NULL)
+            name += tap_block(head->walk->opt, at);
     }
-    head->finite[slice] = finite;
+    head->largest[slice] = largest;
+    head->name[slice] = name;
 }
 
 /* Their sums, in order: what vec_sum would have come to.  Returns where they
@@ -121,20 +149,25 @@ static void walk_slice(void *context, uint32_t slice, uint32_t first,
 static uint32_t walk_head(struct walk *walk, const struct optim_span *span,
                           struct squares *squares)
 {
+    struct optim *const opt = walk->opt;
     struct head head = {.walk = walk, .l2 = span->l2};
     const uint32_t end = span->to / BLOCK * BLOCK;
-    const double *const blocks = walk->opt->blocks;
+    const double *const blocks = opt->blocks;
     uint32_t slices;
 
-    if (walk->opt->pool == NULL || span->from > 0)
+    if ((opt->pool == NULL && !opt->tap.names) || span->from > 0 || end == 0)
         return span->from;
-    slices = pool_slices(walk->opt->pool, end, SLICE_LEAST, walk_slice, &head);
+    slices = pool_slices(opt->pool, end, SLICE_LEAST, walk_slice, &head);
     for (uint32_t i = 0; i < end / BLOCK; i++) {
         squares->slopes.sum += blocks[i * 2];
         squares->weights.sum += blocks[i * 2 + 1];
     }
-    for (uint32_t i = 0; i < slices; i++)
-        walk->finite = walk->finite && head.finite[i];
+    for (uint32_t i = 0; i < slices; i++) {
+        walk->largest = larger(walk->largest, head.largest[i]);
+        walk->name += head.name[i];
+    }
+    if (walk->update != NULL)
+        opt->tap.end = end;
     return end;
 }
 
@@ -150,7 +183,8 @@ static double walk_span(struct walk *walk, const struct optim_span *span)
         const struct optim_span block = {at, at + (left < BLOCK ? left : BLOCK),
                                          span->l2};
 
-        walk->finite = walk_block(walk, &block, &squares, room) && walk->finite;
+        walk->largest =
+            larger(walk->largest, walk_block(walk, &block, &squares, room));
     }
     walk->slopes = squares.slopes;
     return vec_sum_end(&squares.weights);
@@ -172,7 +206,7 @@ static void walk_all(struct walk *walk, double loss_sum)
 struct second {
     const struct walk *walk;
     const struct optim_span *span;
-    bool finite[SLICES_MAX];
+    double largest[SLICES_MAX];
 };
 
 static void update_slice(void *context, uint32_t slice, uint32_t first,
@@ -182,7 +216,7 @@ static void update_slice(void *context, uint32_t slice, uint32_t first,
     const uint32_t from = second->span->from;
     const struct optim_span part = {from + first, from + end, second->span->l2};
 
-    second->finite[slice] = update_block(
+    second->largest[slice] = update_block(
         second->walk, &part, second->walk->opt->gradient + part.from);
 }
 
@@ -197,7 +231,7 @@ static void update_all(struct walk *walk)
                         update_slice, &second);
 
         for (uint32_t i = 0; i < slices; i++)
-            walk->finite = walk->finite && second.finite[i];
+            walk->largest = larger(walk->largest, second.largest[i]);
     }
 }
 
@@ -211,18 +245,36 @@ static double shortening(const struct optim *opt)
 
 /* Where the norm of the whole gradient decides whether there is an update at
  * all, or how long it is, that is a second walk. */
+static bool walks_twice(const struct optim_options *o)
+{
+    return o->tol > 0 || o->gap > 0 || o->clip > 0;
+}
+
+bool optim_taps(const struct optim *opt)
+{
+    return opt->ops->what == at_model && !walks_twice(&opt->options);
+}
+
+static struct known known_of(const struct walk *walk)
+{
+    const struct optim_tap *const tap = &walk->opt->tap;
+
+    return (struct known){.largest = walk->largest,
+                          .named = tap->names ? tap->end : 0,
+                          .name = walk->name};
+}
+
 static bool feed(struct optim *opt, const double *sum, double loss_sum,
                  update_function update)
 {
-    const bool twice =
-        opt->options.tol > 0 || opt->options.gap > 0 || opt->options.clip > 0;
+    const bool twice = walks_twice(&opt->options);
     struct walk walk = {.opt = opt,
                         .sum = sum,
                         .rows = optim_divisor(opt),
-                        .update = twice ? NULL : update,
-                        .finite = true};
+                        .update = twice ? NULL : update};
 
     opt->shortened = 1;
+    opt->tap.end = 0;
     walk_all(&walk, loss_sum);
     if (twice && optim_converged(opt))
         return false;
@@ -231,8 +283,9 @@ static bool feed(struct optim *opt, const double *sum, double loss_sum,
         walk.update = update;
         update_all(&walk);
     }
+    opt->known = known_of(&walk);
     opt->step++;
-    opt->diverged = !(walk.finite && isfinite(opt->gradient_norm) &&
+    opt->diverged = !(walk.largest < HUGE_VAL && isfinite(opt->gradient_norm) &&
                       isfinite(opt->objective));
     return true;
 }

@@ -276,6 +276,7 @@ void optim_start(struct optim *opt, const double *w, uint32_t step)
 {
     CHECK(opt->options.kind == OPTIM_GD);
     memcpy(opt->b, w, opt->dims * sizeof *w);
+    opt->known = (struct known){0};
     opt->step = step;
 }
 

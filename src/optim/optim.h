@@ -215,6 +215,17 @@ struct soften {
     double least;    /* No less is it anywhere, as far as is known. */
 };
 
+/* What is wanted of new weights while they are in the cache: first order, of
+ * the blocks of SLICE_GRAIN that an update walks once. */
+struct optim_tap {
+    bool names;   /* `known` of them, ... */
+    double *copy; /* ... a copy there, ... */
+    double *past; /* ... and one past the caches, for who reads it later; NULL:
+                     none. */
+    uint32_t end; /* Found: of the coordinates before this one; the rest is left
+                     to who wants it. */
+};
+
 struct optim {
     struct optim_options options;
     uint32_t dims;
@@ -267,7 +278,9 @@ struct optim {
     double *blocks;    /* The same, of sums of blocks. */
     struct pool *pool; /* First order: long vectors are walked by slices; NULL:
                           they are not.  Who made the optimiser sets it. */
-    double *factor;    /* Into kept; newton when dense: lower triangle. */
+    struct optim_tap tap; /* The same. */
+    struct known known;   /* Of b. */
+    double *factor;       /* Into kept; newton when dense: lower triangle. */
 };
 
 /* Accepts "gd", "agd", "momentum", "nesterov", "adam", "adamw", "lbfgs",
@@ -289,6 +302,9 @@ void optim_close(struct optim *opt);
  * their steps: an OPTIM_AVERAGE whose steps are the averages. */
 struct optim_options optim_averaged(const struct optim_options *options,
                                     uint32_t every);
+
+/* Are the weights that a feed makes tapped? */
+bool optim_taps(const struct optim *opt);
 
 /* Begin at the weights w as if `step` updates had been made: gd. */
 void optim_start(struct optim *opt, const double *w, uint32_t step);

@@ -191,6 +191,7 @@ enum err optim_load(struct optim *opt, struct reader *in)
     if (!counters_fit(&loaded))
         return ERR_FORMAT;
     *opt = loaded;
+    opt->known = (struct known){0};
     for (size_t i = 0; i < count; i++)
         opt->kept[i] = get_f64(&state);
     CHECK(reader_done(&state));

@@ -674,7 +674,7 @@ static enum err make_scale(struct world *world)
     static const struct scale_ops ops = {.exponents = exponents};
     const struct oracle *oracle = &world->oracle;
 
-    world->coordinator.scale = (struct sim_scale){{&ops, NULL}, oracle};
+    world->coordinator.scale = (struct sim_scale){{.ops = &ops}, oracle};
     if (oracle->net.model != NULL)
         return networked_follow(oracle->net.model, oracle->chunks,
                                 &world->coordinator.follow);

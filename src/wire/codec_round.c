@@ -399,8 +399,12 @@ void codec_lay_vectors(const struct msg_round *round, struct pool *pool,
                        uint8_t *out)
 {
     const size_t size = round->dims * sizeof *round->weights;
+    const size_t laid = round->mirror == (const double *)(const void *)out
+                            ? round->mirrored * sizeof *round->weights
+                            : 0;
 
-    pool_copy(pool, out, round->weights, size);
+    pool_copy(pool, out + laid, (const uint8_t *)round->weights + laid,
+              size - laid);
     out += laid_vector(round->dims);
     if (round->kind == EVALUATE_HESSVEC)
         pool_copy(pool, out, round->direction, size);

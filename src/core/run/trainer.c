@@ -31,6 +31,7 @@ enum err trainer_init(struct trainer *trainer,
     if (err != ERR_OK)
         return err;
     t->optim.pool = options->pool;
+    t->optim.tap.names = options->kept;
     options->scale->pool = options->pool;
     t->sum_dims = optim_sum_dims(&t->optim);
     if (t->sum_dims < options->sums_min)
@@ -213,6 +214,25 @@ void trainer_note(struct trainer *trainer, const struct total *total)
     so_far->age_max = total->age_max;
 }
 
+static double *late_weights(const struct trainer *t, uint32_t step)
+{
+    const size_t at = step % t->options.ledger.late_receipts;
+
+    return t->late + at * t->options.dims;
+}
+
+/* Before the step: its receipt may be put off, and then wants its weights. */
+static void place_copies(struct trainer *t)
+{
+    struct mirror *const mirror = t->options.mirror;
+    struct optim_tap *const tap = &t->optim.tap;
+    const bool taps = optim_taps(&t->optim);
+
+    tap->copy = taps && mirror != NULL ? mirror->open(mirror) : NULL;
+    tap->past =
+        taps && t->late != NULL ? late_weights(t, t->optim.step + 1) : NULL;
+}
+
 enum trainer_next trainer_feed(struct trainer *trainer,
                                const struct total *total)
 {
@@ -226,6 +246,7 @@ enum trainer_next trainer_feed(struct trainer *trainer,
     if (next != TRAINER_STANDS)
         return next;
     trainer_note(t, total);
+    place_copies(t);
     updated = optim_feed(&t->optim, total->sums, total->loss);
     if (t->optim.diverged)
         return TRAINER_DIVERGED;
@@ -251,6 +272,14 @@ struct total trainer_step_total(struct trainer *trainer)
 const double *trainer_weights(const struct trainer *trainer)
 {
     return optim_weights(&trainer->optim);
+}
+
+const double *trainer_mirrored(const struct trainer *trainer, uint32_t *count)
+{
+    const struct optim_tap *const tap = &trainer->optim.tap;
+
+    *count = tap->end;
+    return tap->copy;
 }
 
 const double *trainer_model(const struct trainer *trainer)
@@ -284,13 +313,6 @@ static struct digest hash_of(const struct trainer *t, const double *weights)
 struct digest trainer_hash(const struct trainer *trainer)
 {
     return hash_of(trainer, trainer_weights(trainer));
-}
-
-static double *late_weights(const struct trainer *t, uint32_t step)
-{
-    const size_t at = step % t->options.ledger.late_receipts;
-
-    return t->late + at * t->options.dims;
 }
 
 struct digest trainer_hash_late(const struct trainer *trainer, uint32_t step)
@@ -365,6 +387,17 @@ bool trainer_commit_pass(struct trainer *trainer, uint64_t job, uint64_t view,
     return sync && ledger_waits(&trainer->ledger);
 }
 
+/* What was not copied as it was written. */
+static void keep_late(struct trainer *t, uint32_t step)
+{
+    double *const late = late_weights(t, step);
+    const struct optim_tap *const tap = &t->optim.tap;
+    const uint32_t from = tap->past == late ? tap->end : 0;
+
+    pool_copy(t->options.pool, late + from, trainer_weights(t) + from,
+              (t->options.dims - from) * sizeof *late);
+}
+
 enum receipt_fate trainer_commit(struct trainer *trainer,
                                  struct record *receipt, bool sync, bool late,
                                  struct actions *actions)
@@ -374,10 +407,7 @@ enum receipt_fate trainer_commit(struct trainer *trainer,
     if (!sync && late && ledger_may_put_off(ledger, receipt->step)) {
         ledger_put_off(ledger, receipt);
         if (trainer->late != NULL)
-            pool_copy(trainer->options.pool,
-                      late_weights(trainer, receipt->step),
-                      trainer_weights(trainer),
-                      trainer->options.dims * sizeof *trainer->late);
+            keep_late(trainer, receipt->step);
         return RECEIPT_PUT_OFF;
     }
     receipt->weights = hash_of_step(trainer);

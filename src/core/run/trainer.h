@@ -34,12 +34,20 @@
 #include "math/exact/scale.h"
 #include "optim/optim.h"
 
+/* A place where the driver wants the weights that a step makes, as well. */
+struct mirror {
+    /* Called when they are about to be written: room for them, the same until
+     * they have gone out; NULL: none. */
+    double *(*open)(struct mirror *self);
+};
+
 struct trainer_options {
     struct optim_options optim;
-    struct scale *scale; /* Borrowed; this run's alone, begun by init. */
-    struct pool *pool;   /* Borrowed, for long vectors; NULL: none. */
-    uint32_t dims;       /* Weights: so many vectors, of each of which ... */
-    uint32_t vectors;    /* ... `length` are hashed, the rest is padding. */
+    struct scale *scale;   /* Borrowed; this run's alone, begun by init. */
+    struct pool *pool;     /* Borrowed, for long vectors; NULL: none. */
+    struct mirror *mirror; /* Borrowed; NULL: none. */
+    uint32_t dims;         /* Weights: so many vectors, of each of which ... */
+    uint32_t vectors;      /* ... `length` are hashed, the rest is padding. */
     uint32_t length;
     uint32_t sums_min; /* Sums may be longer than the optimiser's. */
     bool kept;         /* There is a ledger; the star has one: */
@@ -131,6 +139,8 @@ bool trainer_busy(const struct trainer *trainer);
  * receipts and replay go.  People see the same hash of a linear model; of a
  * network they see that of its weights as floats (objective_hash). */
 const double *trainer_weights(const struct trainer *trainer);
+/* Where so many of the first of them lie, too; NULL: nowhere. */
+const double *trainer_mirrored(const struct trainer *trainer, uint32_t *count);
 /* What the training hands over: these weights, or those of the best pass. */
 const double *trainer_model(const struct trainer *trainer);
 /* How far it has come, and why it ended. */

@@ -195,6 +195,7 @@ static enum err make_trainer(struct coordinator *c)
         .optim = o->optim,
         .scale = o->scale,
         .pool = o->pool,
+        .mirror = o->mirror,
         .dims = o->job.dims,
         .vectors = o->vectors,
         .length = o->length,

@@ -66,6 +66,7 @@ struct coordinator_options {
     struct optim_options optim;
     struct scale *scale;    /* Borrowed; this run's alone, begun by init. */
     struct pool *pool;      /* Borrowed, for long vectors; NULL: none. */
+    struct mirror *mirror;  /* Borrowed; NULL: none. */
     slopes_function slopes; /* Codes of data only. */
     void *slopes_context;
     const char *own_data; /* Workers bring the data along and nothing is

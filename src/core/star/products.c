@@ -52,6 +52,7 @@ void product_open(struct coordinator *c)
 
     CHECK(c->what.kind == EVALUATE_GRADIENT);
     CHECK(c->code.piece_count == c->code.parts);
+    c->what.known = (struct known){0};
     if (c->halves.halfway)
         c->what.w = c->halves.scores;
     c->what.kind = c->halves.halfway ? EVALUATE_BACK : EVALUATE_SCORES;

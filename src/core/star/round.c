@@ -139,17 +139,24 @@ uint32_t round_vector_dims(const struct coordinator *c)
                                          : c->options.job.dims;
 }
 
+/* Those of a scale that stayed the same keep their name; products have none. */
+static void name_scale(struct coordinator *c)
+{
+    const uint32_t count =
+        evaluation_exponents(c->what.kind, c->options.job.dims);
+
+    if (!c->options.scale->same || product_on(c))
+        c->key.scale = quick_long(c->options.pool, c->trainer.exponent,
+                                  count * sizeof *c->trainer.exponent, 0);
+}
+
 static void new_key(struct coordinator *c)
 {
     c->key.job = c->options.job.id;
     c->key.view = c->view;
     c->key.step = c->trainer.optim.step;
     c->key.round = product_round(c);
-    c->key.scale =
-        quick_long(c->options.pool, c->trainer.exponent,
-                   evaluation_exponents(c->what.kind, c->options.job.dims) *
-                       sizeof *c->trainer.exponent,
-                   0);
+    name_scale(c);
     c->key.weights =
         evaluation_name(&c->what, round_vector_dims(c), c->options.pool);
     c->opened = c->key;

@@ -123,6 +123,8 @@ static void put_weights(const struct coordinator *c, struct msg_round *msg)
     msg->parts = product_on(c) ? c->code.parts : 0;
     msg->dims = round_vector_dims(c);
     msg->weights = c->what.w;
+    if (msg->weights == trainer_weights(&c->trainer))
+        msg->mirror = trainer_mirrored(&c->trainer, &msg->mirrored);
     msg->direction = c->what.v;
     msg->exponent = c->trainer.exponent;
 }

@@ -28,6 +28,7 @@ enum scale_verdict {
 struct scale {
     const struct scale_ops *ops;
     struct pool *pool; /* Of who trains, for long vectors; NULL: none. */
+    bool same; /* Exponents asked for last are those of the time before. */
 };
 
 /* A proved scale has `exponents` only. */
@@ -63,6 +64,7 @@ MUST_CHECK static inline enum err scale_exponents(struct scale *scale,
                                                   const struct evaluation *what,
                                                   int16_t *exponent)
 {
+    scale->same = false; /* Who knows better says so. */
     return scale->ops->exponents(scale, what, exponent);
 }
 

@@ -110,9 +110,14 @@ static double weight_norm(const double *w, uint32_t count)
 
 /* At least |w|, without its root mean square: for where nothing depends on it
  * but whether it is huge. */
-static double norm_above(const double *w, uint32_t count, struct pool *pool)
+static double norm_above(const struct evaluation *what, uint32_t count,
+                         struct pool *pool)
 {
-    return vec_largest_of(pool, w, count) * sqrt((double)count) * BOUNDS_SLACK;
+    const double largest = what->known.largest > 0
+                               ? what->known.largest
+                               : vec_largest_of(pool, what->w, count);
+
+    return largest * sqrt((double)count) * BOUNDS_SLACK;
 }
 
 /* sum_k xmax_k |w_k|, of the output where that is largest. */
@@ -189,7 +194,7 @@ static struct factors plain_factors(const struct bounds *bounds,
                                     struct pool *pool)
 {
     const double norm =
-        norm_above(what->w, problem_dims(problem), pool) * BOUNDS_SLACK;
+        norm_above(what, problem_dims(problem), pool) * BOUNDS_SLACK;
 
     return (struct factors){.label = problem->model->bound_label,
                             .score = bounds->norm * norm};
@@ -443,23 +448,27 @@ enum err bounds_exponents_again(const struct bounds *bounds,
 {
     const struct problem at = problem_soft(problem, what->soft);
     const struct factors factors = factors_of(bounds, &at, what, pool);
+    int16_t *const loss =
+        &exponent[evaluation_dims(what->kind, problem_dims(problem))];
+    const int16_t loss_before = *loss;
     enum err err = ERR_OK;
 
     /* One of the two may be huge, if the other is not. */
     if (!(factors.score < BOUNDS_HUGE &&
           lesser(factors.norm, factors.zeta) < HUGE_VAL))
         return ERR_RANGE;
-    if (!as_before(memo, what, &factors)) {
+    memo->same = as_before(memo, what, &factors);
+    if (!memo->same) {
         memo->known = false;
         err = find_exponents(bounds, problem, what, &factors, exponent);
         if (err == ERR_OK)
             remember(what, &factors, memo);
     }
-    if (err != ERR_OK)
-        return err;
-    return loss_exponent(
-        bounds, problem, what, factors.score,
-        &exponent[evaluation_dims(what->kind, problem_dims(problem))]);
+    if (err == ERR_OK)
+        err = loss_exponent(bounds, problem, what, factors.score, loss);
+    memo->known = memo->known && err == ERR_OK;
+    memo->same = memo->same && err == ERR_OK && *loss == loss_before;
+    return err;
 }
 
 enum err bounds_exponents(const struct bounds *bounds,

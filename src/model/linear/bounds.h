@@ -115,6 +115,7 @@ MUST_CHECK enum err bounds_exponents(const struct bounds *bounds,
  * may be NULL. */
 struct bounds_memo {
     bool known;
+    bool same;                /* All are as the last call found them. */
     double label, norm, zeta; /* What the exponents come from. */
 };
 

@@ -7,9 +7,12 @@ static enum err exponents(struct scale *self, const struct evaluation *what,
                           int16_t *exponent)
 {
     struct proved *proved = (struct proved *)self;
+    const enum err err =
+        bounds_exponents_again(proved->bounds, &proved->problem, what,
+                               &proved->memo, self->pool, exponent);
 
-    return bounds_exponents_again(proved->bounds, &proved->problem, what,
-                                  &proved->memo, self->pool, exponent);
+    self->same = err == ERR_OK && proved->memo.same;
+    return err;
 }
 
 void proved_init(struct proved *proved, const struct bounds *bounds,

@@ -111,6 +111,27 @@ static bool laid_already(struct posting *posting, const struct msg_round *round,
     return false;
 }
 
+/* The round that is to be posted next: opened when its first byte is written,
+ * since whoever reads the one that lay there finds it gone then. */
+static uint8_t *next_round(struct posting *posting)
+{
+    if (posting->next == NULL)
+        posting->next = board_round_open(posting->board);
+    return posting->next;
+}
+
+/* The weights are what a round has first. */
+static double *open_mirror(struct mirror *self)
+{
+    return (double *)(void *)next_round((struct posting *)(void *)self);
+}
+
+struct mirror *posting_mirror(struct posting *posting)
+{
+    posting->mirror.open = open_mirror;
+    return posting->board != NULL ? &posting->mirror : NULL;
+}
+
 /* A key names weights and scale, so equal keys are equal vectors. */
 static bool post_round(struct posting *posting, const struct msg_round *round)
 {
@@ -122,11 +143,12 @@ static bool post_round(struct posting *posting, const struct msg_round *round)
     if (codec_laid_bound(round->dims,
                          evaluation_dims(round->kind, round->dims)) > room)
         return false;
-    bytes = board_round_open(posting->board);
+    bytes = next_round(posting);
     codec_lay_vectors(round, posting->pool, bytes);
     if (!laid_already(posting, round, bytes))
         codec_lay_exponents(round, posting->pool, bytes);
     posting->sequence = board_round_publish(posting->board);
+    posting->next = NULL;
     posting->posted_key = round->key;
     return true;
 }

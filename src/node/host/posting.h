@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "core/msg.h"
+#include "core/run/trainer.h"
 #include "os/net/link.h"
 #include "os/run/board.h"
 #include "wire/codec.h"
@@ -51,10 +52,12 @@ struct laid {
 /* The coordinator's side: the last round.  Its vectors are written once for the
  * board and once for the links, however many it is sent to. */
 struct posting {
-    struct board *board; /* NULL: none. */
-    struct pool *pool;   /* For long vectors; NULL: none. */
+    struct mirror mirror; /* First: posting_mirror. */
+    struct board *board;  /* NULL: none. */
+    struct pool *pool;    /* For long vectors; NULL: none. */
     struct round_key posted_key;
     uint64_t sequence; /* On the board; 0: none yet. */
+    uint8_t *next;     /* A round there that is being written; NULL: none. */
     struct laid laid[BOARD_ROUNDS];
     struct round_key sent_key; /* Of `vectors`. */
     struct blob *vectors;      /* NULL: none yet. */
@@ -66,6 +69,9 @@ struct posting {
     uint32_t scaled; /* So many exponents; 0: none. */
 };
 
+/* Where new weights may be written so that the next ROUND need not copy them;
+ * NULL without a board. */
+struct mirror *posting_mirror(struct posting *posting);
 /* As envelope_fill; a ROUND for a worker that has a berth is posted. */
 MUST_CHECK bool posting_fill(struct posting *posting, uint32_t berth,
                              struct envelope *envelope, const struct msg *msg);

@@ -1073,6 +1073,7 @@ static enum err open_core(struct node *node, struct why *why)
     if (err == ERR_OK)
         err = open_pool(node);
     core.pool = node->pool;
+    core.mirror = posting_mirror(&node->posting);
     node->posting.pool = node->pool;
     if (err == ERR_OK)
         err = folder_open(&node->checkpoint_folder, options->folder, why);

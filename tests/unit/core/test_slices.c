@@ -215,8 +215,28 @@ static void test_one_claim(void **state)
 struct walk {
     struct optim_options options;
     struct pool *pool;
-    bool breaks; /* The last step's sums are infinite somewhere. */
+    bool breaks;         /* The last step's sums are infinite somewhere. */
+    double *copy, *past; /* Of new weights; NULL: nothing is tapped. */
 };
+
+/* What is known of the weights is what reading them would tell. */
+static void assert_tapped(const struct walk *walk, const struct optim *opt)
+{
+    const struct known known = optim_next(opt).what.known;
+    const struct evaluation plain = {.kind = EVALUATE_GRADIENT, .w = opt->b};
+    struct evaluation what = plain;
+
+    if (opt->diverged)
+        return;
+    assert_true(known.largest == vec_largest(opt->b, DIMS));
+    what.known = known;
+    assert_true(evaluation_name(&what, DIMS, walk->pool) ==
+                evaluation_name(&plain, DIMS, NULL));
+    assert_int_equal(known.named, opt->tap.end);
+    assert_true(optim_taps(opt) || opt->tap.end == 0);
+    assert_memory_equal(walk->copy, opt->b, opt->tap.end * sizeof *opt->b);
+    assert_memory_equal(walk->past, opt->b, opt->tap.end * sizeof *opt->b);
+}
 
 static void step_on(const struct walk *walk, struct optim *opt)
 {
@@ -224,12 +244,16 @@ static void step_on(const struct walk *walk, struct optim *opt)
 
     assert_int_equal(optim_init(opt, &walk->options, DIMS), ERR_OK);
     opt->pool = walk->pool;
+    opt->tap = (struct optim_tap){
+        .names = walk->copy != NULL, .copy = walk->copy, .past = walk->past};
     for (uint32_t i = 0; i < 3; i++) {
         for (uint32_t j = 0; j < DIMS; j++)
             g[j] = sin(j + 1.0) * (i + 1) + opt->b[j];
         if (walk->breaks && i == 2)
             g[DIMS - 5] = HUGE_VAL;
         assert_true(optim_feed(opt, g, 3));
+        if (opt->tap.names)
+            assert_tapped(walk, opt);
     }
     mem_free(g);
 }
@@ -240,6 +264,8 @@ static void check_steps(const struct walk *with)
     struct optim one, many;
 
     without.pool = NULL;
+    without.copy = NULL;
+    without.past = NULL;
     step_on(&without, &one);
     step_on(with, &many);
     assert_int_equal(one.diverged, with->breaks);
@@ -254,10 +280,15 @@ static void check_steps(const struct walk *with)
 }
 
 /* Free weights in one place, as an intercept is, or in many: of softmax. */
-static void check_kind(enum optim_kind kind, uint32_t free, uint32_t stride)
+static void check_kind(enum optim_kind kind, uint32_t free, uint32_t stride,
+                       bool tapped)
 {
     struct walk walk = {.options = optim_defaults(kind), .pool = pool};
 
+    if (tapped) {
+        walk.copy = room(DIMS, sizeof *walk.copy);
+        walk.past = room(DIMS, sizeof *walk.past);
+    }
     walk.options.rate = .1;
     walk.options.rows = 10;
     walk.options.steps = 5;
@@ -273,6 +304,11 @@ static void check_kind(enum optim_kind kind, uint32_t free, uint32_t stride)
     walk.options.tol = 0;
     walk.breaks = true;
     check_steps(&walk);
+    walk.breaks = false;
+    walk.pool = NULL;
+    check_steps(&walk);
+    mem_free(walk.copy);
+    mem_free(walk.past);
 }
 
 static void test_steps(void **state)
@@ -283,10 +319,10 @@ static void test_steps(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        check_kind(kinds[i], 0, 0);
-        check_kind(kinds[i], DIMS - 3, DIMS);
-        check_kind(kinds[i], 0, DIMS);
-        check_kind(kinds[i], 7000, 10000);
+        check_kind(kinds[i], 0, 0, false);
+        check_kind(kinds[i], DIMS - 3, DIMS, true);
+        check_kind(kinds[i], 0, DIMS, true);
+        check_kind(kinds[i], 7000, 10000, true);
     }
 }
 
@@ -335,6 +371,11 @@ static void test_names(void **state)
         assert_true(quick_long(pool, words, size, 1) != here);
         words[(j + SLICE_GRAIN) % DIMS] = 0;
     }
+    words[5] = 7;
+    zeros = quick_long(NULL, words, size, 1);
+    for (size_t from = 0; from <= size; from += 8 * SLICE_GRAIN * 7)
+        assert_true(quick_rest(pool, words, size, 1, from,
+                               quick_part(words, 0, from, 1)) == zeros);
     mem_free(words);
 }
 

@@ -367,14 +367,18 @@ static void assert_as_anew(const struct round *round,
     const struct problem problem = {.data = &round->data, .model = model};
     const struct evaluation what = {.kind = EVALUATE_GRADIENT, .w = w};
     int16_t anew[DIMS_MAX + 1];
+    int16_t before[DIMS_MAX + 1];
     const enum err err = exponents(round, model, w, anew);
 
+    memcpy(before, kept, sizeof before);
     assert_int_equal(bounds_exponents_again(&round->bounds, &problem, &what,
                                             memo, NULL, kept),
                      err);
     if (err == ERR_OK)
         assert_memory_equal(kept, anew,
                             (round->data.stride + 1) * sizeof *anew);
+    if (err == ERR_OK && memo->same)
+        assert_memory_equal(kept, before, sizeof before);
 }
 
 /* What is kept from round to round must be what would be found anew, also

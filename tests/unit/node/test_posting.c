@@ -121,6 +121,36 @@ static void test_a_round_is_posted_once(void **state)
     assert_true(got.round.weights[0] == 0);
 }
 
+/* Weights that were written where the next round will lie are not copied there
+ * again; those of another place are. */
+static void test_mirrored_weights_are_left(void **state)
+{
+    struct fixture *f = *state;
+    struct mirror *const mirror = posting_mirror(&f->posting);
+    struct msg got, round = round_of(f, 3);
+    double *room;
+
+    assert_non_null(mirror);
+    room = mirror->open(mirror);
+    assert_ptr_equal(mirror->open(mirror), room);
+    memcpy(room, f->weights, sizeof f->weights);
+    room[0] = -1;
+    round.round.mirror = room;
+    round.round.mirrored = DIMS - 1;
+    f->weights[DIMS - 1] = -2;
+    for (uint32_t view = 0; view < 2; view++) {
+        round.round.key.view = view;
+        assert_true(posting_fill(&f->posting, 0, &f->envelope, &round));
+        assert_int_equal(answer_round(f->board, &f->room, bytes(f),
+                                      f->envelope.head_size, &got),
+                         ERR_OK);
+        assert_true(got.round.weights[0] == (view == 0 ? -1 : 0));
+        assert_true(got.round.weights[DIMS - 1] == -2);
+    }
+    f->posting.board = NULL;
+    assert_null(posting_mirror(&f->posting));
+}
+
 static void test_a_late_reader_finds_it_gone(void **state)
 {
     struct fixture *f = *state;
@@ -390,6 +420,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_a_round_is_posted_once),
+        TEST(test_mirrored_weights_are_left),
         TEST(test_a_late_reader_finds_it_gone),
         TEST(test_far_workers_share_the_vectors),
         TEST(test_held_vectors_are_not_overwritten),
