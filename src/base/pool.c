@@ -23,7 +23,8 @@ struct pool *pool_serial(void)
     return &serial;
 }
 
-#define COPY_LEAST 8192u /* Words. */
+#define COPY_LEAST  8192u /* Words. */
+#define SLICES_EACH 4u
 
 struct slicing {
     pool_slice work;
@@ -42,12 +43,13 @@ static void run_slice(void *context, uint32_t thread, uint32_t item)
                   first + (left < slicing->length ? left : slicing->length));
 }
 
-/* Of as many grains as the others, but for the last. */
+/* Of as many grains as the others, but for the last.  Several for each thread:
+ * what one that is late, or held up, has not begun is taken by others. */
 static uint32_t slice_length(const struct pool *pool, uint32_t count,
                              uint32_t least)
 {
-    const uint32_t most =
-        pool->threads < SLICES_MAX ? pool->threads : SLICES_MAX;
+    const uint32_t wanted = pool->threads * SLICES_EACH;
+    const uint32_t most = wanted < SLICES_MAX ? wanted : SLICES_MAX;
     const uint32_t share = count / most + (count % most != 0);
     const uint32_t each = share < least ? least : share;
     const uint32_t grains = each / SLICE_GRAIN + (each % SLICE_GRAIN != 0);

@@ -37,8 +37,9 @@ typedef void (*pool_slice)(void *context, uint32_t slice, uint32_t first,
 /* Cuts `count` coordinates into slices and runs all slices at once.  A slice
  * has `least` coordinates or more: as many as are worth waking a thread for.
  * If there are fewer than 2 `least`, or the pool is NULL, there is one slice,
- * on the caller's thread.  Slice i goes to thread i where possible, since it
- * may be in its cache.  Returns the number of slices. */
+ * on the caller's thread.  Each thread has its share of them, the
+ * same in every run, since they may be in its cache; who has none left takes
+ * others'.  Returns the number of slices. */
 uint32_t pool_slices(struct pool *pool, uint32_t count, uint32_t least,
                      pool_slice work, void *context);
 

@@ -70,15 +70,24 @@ static bool take(struct threads *pool, uint32_t item)
             bit) == 0;
 }
 
-/* The one of its own number first, which it had in the last run, too. */
+static void try_one(struct threads *pool, uint32_t thread, uint32_t item)
+{
+    if (take(pool, item))
+        pool->item(pool->context, thread, item);
+}
+
+/* Its own share first, which it had in the last run, too; then what others
+ * would come to last. */
 static void take_few(struct threads *pool, uint32_t thread)
 {
-    for (uint32_t i = 0; i < pool->items; i++) {
-        const uint32_t item = (thread + i) % pool->items;
+    const uint32_t items = pool->items, threads = pool->pool.threads;
+    const uint32_t first = thread * items / threads;
+    const uint32_t end = (thread + 1) * items / threads;
 
-        if (take(pool, item))
-            pool->item(pool->context, thread, item);
-    }
+    for (uint32_t item = first; item < end; item++)
+        try_one(pool, thread, item);
+    for (uint32_t i = 1; i <= items - (end - first); i++)
+        try_one(pool, thread, (first + items - i) % items);
 }
 
 static void take_many(struct threads *pool, uint32_t thread)

@@ -101,7 +101,7 @@ static void test_slices(void **state)
     (void)state;
     assert_int_equal(threads_new_spinning(THREADS, &pool), ERR_OK);
     for (uint32_t count = 0; count < 100 * SLICE_GRAIN; count += 997) {
-        check_slices(pool, count, THREADS);
+        check_slices(pool, count, SLICES_MAX);
         check_slices(pool_serial(), count, 1);
         check_slices(NULL, count, 1);
     }
