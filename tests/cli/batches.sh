@@ -6,7 +6,7 @@ for how in rows local
 do
     one=$(hash --batch 64 --shuffle $how --lr 0.1 --passes 3)
     test -n "$one" || echo "no hash"
-    for more in "--threads 2" "--threads 4" "--isa portable" "-n 1" "-n 2" "-n 5" "-n 8" "-n 4 --code frc" "-n 4 --fanout 2" "-n 3 --verify" "-n 3 --chaos kill:w1@7 --respawn" "-n 2 --chaos kill:coordinator@12"
+    for more in "--threads 2" "--threads 4" "--isa portable" "-n 1" "-n 2" "-n 5" "-n 8" "-n 4 --code frc" "-n 4 --code uncoded" "-n 4 --code agc:collect=3" "-n 4 --code auto" "-n 4 --fanout 2" "-n 3 --verify" "-n 3 --audit 50%" "-n 3 --chaos kill:w1@7 --respawn" "-n 2 --chaos kill:coordinator@12"
     do
         test "$(hash --batch 64 --shuffle $how --lr 0.1 --passes 3 $more)" = "$one" || echo "$how $more: another hash"
     done
@@ -57,3 +57,20 @@ done
 try --batch-per-worker 16 -n 2
 simulated=$("$MUSTER" simulate $data --batch 64 --passes 2 --lr 0.1 -n 4 2>&1 | sed -n 's/^model *\(.\{12\}\).*/\1/p')
 test "$simulated" = "$(hash --batch 64 --passes 2 --lr 0.1)" || echo "simulated to another hash"
+# Of sparse and of weighted rows, too; and every rule of rates.
+awk 'BEGIN { for (i = 1; i <= 300; i++) { printf "%d", i * 7 % 3 > 1 ? 1 : -1; for (j = 1; j <= 9; j++) printf " %d:%g", j * 400 + i * j % 390, i * j % 11 - 5; print "" } }' > sparse.svm
+awk 'BEGIN { for (i = 1; i <= 300; i++) print i % 4 + 1 "," i * 7 % 13 - 6 "," i * 5 % 11 - 5 "," (i * 3 % 7 > 3) }' > weighted.csv
+for data in sparse.svm "weighted.csv --weight 1"
+do
+    for how in rows local
+    do
+        test "$(hash --batch 40 --lr 0.01 --passes 3 --shuffle $how -n 3 --chaos kill:w1@7)" = "$(hash --batch 40 --lr 0.01 --passes 3 --shuffle $how --isa portable)" || echo "$data $how: another hash"
+    done
+done
+data=gen:gmm:600,9
+for more in "--schedule constant" "--decay 0.99" "--schedule inverse" "--schedule step" "--schedule cosine" "--warmup 5" "--clip 0.1" "--weight-decay 0.01"
+do
+    test "$(hash --batch 64 --lr 0.1 --passes 3 $more -n 3 --chaos kill:w1@7)" = "$(hash --batch 64 --lr 0.1 --passes 3 $more)" || echo "$more: another hash"
+done
+"$MUSTER" train $data -q --batch 64 --epochs 2 --lr 0.1 -n 2 --out told >/dev/null
+"$MUSTER" report told | grep noise
