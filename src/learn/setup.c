@@ -225,6 +225,7 @@ static enum err try_code(struct setup *setup, const struct recipe *recipe,
 
     if (err == ERR_OK)
         err = batches_choose(recipe, family, &setup->data, &optim.sampler, why);
+    workers_cut(setup, family->dims(setup));
     return err == ERR_OK
                ? workers_try_code(
                      setup, recipe,

@@ -18,6 +18,8 @@
 #define PLAIN_NAME        "plain"
 #define SIMULATED_WORKERS 8u
 #define SPARE_SEATS       64u /* For joiners, when --workers does not say. */
+#define DIMS_LONG         (1u << 18)
+#define LONG_PIECES       4u
 
 static bool keeps_state(const struct recipe *recipe)
 {
@@ -265,6 +267,14 @@ static enum err check_certificate(const struct setup *setup,
                    "`rep`, which is exact",
                    setup->code.name, code->slots, code->spec.stragglers, worst,
                    recipe_text(recipe, OPT_EXACT), CODE_RESIDUAL_MAX);
+}
+
+void workers_cut(struct setup *setup, uint32_t dims)
+{
+    struct code_spec *const code = &setup->code;
+
+    if (code->schedule == SCHED_STEAL && code->pieces == 0 && dims >= DIMS_LONG)
+        code->pieces = LONG_PIECES;
 }
 
 /* Build once for real: the only honest answer to whether it fits. */

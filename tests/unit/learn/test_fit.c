@@ -16,6 +16,7 @@
 #include "data/read/memory.h"
 #include "learn/fit.h"
 #include "learn/save.h"
+#include "learn/workers.h"
 #include "node/arithmetic.h"
 
 #define ROWS 600u
@@ -239,6 +240,22 @@ static void test_refusals(void **state)
                                   "nothing to learn");
 }
 
+/* Pieces of long vectors are few, unless the user said how many. */
+static void test_long_vectors_are_cut_less(void **state)
+{
+    (void)state;
+    set("n", "4");
+    prepare();
+    assert_int_equal(setup.code.pieces, 0);
+    workers_cut(&setup, (1u << 18) - 1);
+    assert_int_equal(setup.code.pieces, 0);
+    workers_cut(&setup, 1u << 18);
+    assert_int_equal(setup.code.pieces, 4);
+    setup.code.pieces = 5;
+    workers_cut(&setup, 1u << 20);
+    assert_int_equal(setup.code.pieces, 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +267,8 @@ int main(void)
             test_accuracy_is_of_the_config_of_a_hinge, begin, end),
         cmocka_unit_test_setup_teardown(test_who_looks_on_may_stop, begin, end),
         cmocka_unit_test_setup_teardown(test_refusals, begin, end),
+        cmocka_unit_test_setup_teardown(test_long_vectors_are_cut_less, begin,
+                                        end),
     };
 
     return cmocka_run_group_tests_name("fit", tests, NULL, NULL);
