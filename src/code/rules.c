@@ -196,8 +196,6 @@ static const struct rule rules[] = {
      "code <code> codes the data of one weight vector, and --model <model> has "
      "one for each class; take cb or steal"},
     {TRAIT(LOSS) | TRAIT(NOT_SVM), 0, "--loss goes with --model svm"},
-    {TRAIT(NET), TRAIT(MANY) | TRAIT(FOLDS),
-     "<it> trains linear models; leave out --net"},
     {TRAIT(NET) | TRAIT(FAULTS), 0,
      "--faults draws what is trained by itself; leave out --net"},
     {TRAIT(INIT), TRAIT(MEANS) | TRAIT(CATEGORIES) | TRAIT(DROP),

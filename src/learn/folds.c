@@ -9,6 +9,9 @@
 #include "base/check.h"
 #include "base/flag.h"
 #include "base/mem.h"
+#include "data/rows/split.h"
+#include "learn/batches.h"
+#include "learn/family/family.h"
 #include "learn/numbers.h"
 #include "learn/rows.h"
 #include "node/fixed/alone.h"
@@ -138,16 +141,22 @@ struct lesson {
     const struct flag *stop;
     const struct dataset *data; /* All rows, as this training has them: ... */
     struct dataset own;         /* ... here, if it has an encoder of its own. */
+    struct setup part;          /* What is taught. */
     /* Weights of the rows: in the training, in the judgement. */
     double *taught, *tested;
 };
+
+static bool left_out(const struct lesson *lesson, uint32_t row)
+{
+    return lesson->folds->of[row] == lesson->fold;
+}
 
 static void mask_rows(const struct lesson *lesson)
 {
     const struct dataset *data = &lesson->setup->data;
 
     for (uint32_t row = 0; row < data->rows; row++) {
-        const bool out = lesson->folds->of[row] == lesson->fold;
+        const bool out = left_out(lesson, row);
 
         lesson->taught[row] = data->weight == NULL ? 1 : data->weight[row];
         if (out)
@@ -157,73 +166,147 @@ static void mask_rows(const struct lesson *lesson)
     }
 }
 
+/* In their order, as a file of them alone would have them. */
+static enum err take_rows(const struct lesson *lesson, struct dataset *rows)
+{
+    struct dataset all = *lesson->data; /* A view. */
+    uint32_t *const order = mem_new(all.rows, sizeof *order);
+    uint32_t count = 0;
+    enum err err;
+
+    if (order == NULL)
+        return ERR_NOMEM;
+    for (uint32_t row = 0; row < all.rows; row++)
+        if (!left_out(lesson, row))
+            order[count++] = row;
+    all.weight = lesson->setup->data.weight;
+    err = split_take(&all, order, count, rows);
+    mem_free(order);
+    return err;
+}
+
 static enum err judge(const struct lesson *lesson, const double *w)
 {
-    const struct setup *setup = lesson->setup;
+    const struct setup *part = &lesson->part;
     const struct dataset *data =
         lesson->folds->judge != NULL ? lesson->folds->judge : lesson->data;
-    const uint32_t outputs = outputs_of(setup, lesson->trial);
-    const struct problem problem = {.data = data,
-                                    .model = model_ops(lesson->trial->model),
-                                    .isa = setup->isa,
-                                    .outputs = outputs};
+    const uint32_t outputs = outputs_of(lesson->setup, lesson->trial);
     double *z = mem_new((size_t)data->rows * outputs, sizeof *z);
-    double *inside = mem_new(problem_dims(&problem), sizeof *inside);
     const struct scored_rows rows = {
         .z = z,
         .y = data->y,
         .weight = lesson->folds->judge == NULL ? lesson->tested : NULL,
         .rows = data->rows,
         .outputs = outputs};
-    enum err err = z == NULL || inside == NULL ? ERR_NOMEM : ERR_OK;
+    enum err err =
+        z == NULL ? ERR_NOMEM
+                  : setup_family(part)->scores(part, data, pool_serial(), w, z);
 
     if (err == ERR_OK)
-        err = rows_weights_carry(lesson->data, data, outputs, w, inside);
-    if (err == ERR_OK)
-        err = metrics_scores(&problem, inside, z);
-    if (err == ERR_OK)
         err = metrics_of_scores(&lesson->trial->fold[lesson->fold].metrics,
-                                problem.model, setup->isa, &rows);
+                                model_ops(part->model), part->isa, &rows);
     /* Rows of other folds belong to other threads. */
     for (uint32_t row = 0; err == ERR_OK && row < data->rows; row++)
         if (rows.weight == NULL || rows.weight[row] > 0)
             memcpy(lesson->trial->scores + (size_t)row * outputs,
                    z + (size_t)row * outputs, outputs * sizeof *z);
     mem_free(z);
-    mem_free(inside);
     return err;
 }
 
-static enum err teach(const struct lesson *lesson, struct fold *fold)
+/* Of a network the objective is that of the last batch until then. */
+static enum err settle(const struct setup *part, struct alone_result *result)
 {
-    const struct setup *setup = lesson->setup;
-    struct dataset part = *lesson->data; /* A view: nothing of it is closed. */
-    const struct alone_hooks hooks = {.hooks.cancel = lesson->stop};
-    struct alone_result result = {0};
-    struct numbers numbers;
-    const struct objective_options what = {.data = &part,
-                                           .model = lesson->trial->model,
-                                           .isa = setup->isa,
-                                           .optim = &numbers.optim};
-    enum err err;
+    struct train_result settled = {.weights = result->weights,
+                                   .dims = result->dims,
+                                   .outcome = result->outcome};
+    const enum err err =
+        setup_family(part)->settle(part, pool_serial(), &settled);
 
-    if (stopped(lesson->stop))
-        return ERR_CANCELLED;
-    mask_rows(lesson);
-    part.weight = lesson->taught;
-    err =
-        numbers_choose(&lesson->trial->recipe, lesson->trial->model, setup->isa,
-                       &part, pool_serial(), &numbers, &fold->why);
-    if (err == ERR_OK)
-        err = alone_train(&what, pool_serial(), &hooks, &result, &fold->why);
+    result->outcome = settled.outcome;
+    return err;
+}
+
+static enum err train(const struct lesson *lesson, struct fold *fold)
+{
+    const struct setup *part = &lesson->part;
+    const struct alone_hooks hooks = {.hooks.cancel = lesson->stop};
+    const struct objective_options what = {.data = &part->data,
+                                           .model = part->model,
+                                           .net = setup_net(part),
+                                           .isa = part->isa,
+                                           .optim = &part->optim};
+    struct alone_result result = {0};
+    enum err err =
+        alone_train(&what, pool_serial(), &hooks, &result, &fold->why);
+
     if (err == ERR_OK && result.stopped)
         err = ERR_CANCELLED;
     if (err == ERR_OK) {
         fold->steps = result.steps;
-        fold->objective = result.outcome.objective * numbers.shown_factor;
+        fold->hash = result.hash;
         err = judge(lesson, result.weights);
+        if (err == ERR_RANGE)
+            err = why_set(&fold->why, err,
+                          "a score is not finite; a smaller --lr helps");
     }
+    if (err == ERR_OK && setup_family(part)->apart)
+        err = settle(part, &result);
+    fold->objective = result.outcome.objective * part->shown_factor;
     mem_free(result.weights);
+    return err;
+}
+
+/* What a plain training of the taught rows would choose. */
+static enum err prepare(struct lesson *lesson, struct why *why)
+{
+    const struct recipe *recipe = &lesson->trial->recipe;
+    struct setup *part = &lesson->part;
+    const struct family *family = setup_family(part);
+    struct numbers numbers;
+    enum err err = ERR_OK;
+
+    if (family->build != NULL)
+        err = family->build(part, recipe, why);
+    if (err == ERR_OK && family->apart)
+        err = batches_cut(recipe, family, &part->data, why);
+    if (err == ERR_OK)
+        err = family->numbers(part, recipe, pool_serial(), &numbers, why);
+    if (err != ERR_OK)
+        return err;
+    part->optim = numbers.optim;
+    part->shown_factor = numbers.shown_factor;
+    return ERR_OK;
+}
+
+static enum err teach(struct lesson *lesson, struct fold *fold)
+{
+    struct setup *part = &lesson->part;
+    const bool apart = setup_family(lesson->setup)->apart;
+    enum err err = ERR_OK;
+
+    if (stopped(lesson->stop))
+        return ERR_CANCELLED;
+    mask_rows(lesson);
+    *part = *lesson->setup; /* A view, but for what is made here. */
+    part->terms.note = NULL;
+    part->model = lesson->trial->model;
+    part->net = (struct neural_model){0};
+    part->start = NULL;
+    part->data = *lesson->data;
+    part->data.weight = lesson->taught;
+    if (apart) {
+        part->data = (struct dataset){0};
+        err = take_rows(lesson, &part->data);
+    }
+    if (err == ERR_OK)
+        err = prepare(lesson, &fold->why);
+    if (err == ERR_OK)
+        err = train(lesson, fold);
+    if (apart)
+        dataset_close(&part->data);
+    neural_model_close(&part->net);
+    mem_free(part->start);
     return err;
 }
 
@@ -237,7 +320,7 @@ static enum err encode_fold(const struct lesson *lesson, struct dataset *own,
     enum err err = without == NULL ? ERR_NOMEM : ERR_OK;
 
     for (uint32_t row = 0; err == ERR_OK && row < rows; row++)
-        without[row] = lesson->folds->of[row] == lesson->fold;
+        without[row] = left_out(lesson, row);
     if (err == ERR_OK)
         err = setup_encode(setup, &lesson->trial->recipe, without, NULL, own,
                            why);

@@ -8,7 +8,8 @@
  * are shared by all threads, whatever their storage, and a fold costs 8 bytes a
  * row.  Where the rows were encoded (scaled, filled in, one-hot), what was
  * fitted must not have seen the rows that are left out: each fold then has its
- * own encoder and rows, one copy for each thread at a time.  Every training
+ * own encoder and rows, one copy for each thread at a time.  So has a network,
+ * whose batches are drawn from the rows it is taught alone.  Every training
  * runs on one thread and its sums are exact, so that results depend neither on
  * the number of threads nor on who came first.
  */
@@ -47,6 +48,7 @@ struct fold {
     uint32_t steps;
     double objective; /* As shown: numbers.h. */
     double seconds;
+    struct digest hash; /* Of the model. */
     enum err err;
     struct why why;
 };

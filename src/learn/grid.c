@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "learn/batches.h"
 #include "learn/recipe/habit.h"
 #include "learn/rows.h"
 
@@ -17,9 +18,9 @@
 
 /* Options that change a training and nothing before it. */
 static const int keys[] = {
-    OPT_COST,     OPT_L2,    OPT_LR,     OPT_DECAY, OPT_SCHEDULE,
-    OPT_MOMENTUM, OPT_EPS,   OPT_STEPS,  OPT_TOL,   OPT_OPTIM,
-    OPT_MODEL,    OPT_BATCH, OPT_PASSES,
+    OPT_COST,     OPT_L2,    OPT_LR,     OPT_DECAY,        OPT_SCHEDULE,
+    OPT_MOMENTUM, OPT_EPS,   OPT_STEPS,  OPT_TOL,          OPT_OPTIM,
+    OPT_MODEL,    OPT_BATCH, OPT_PASSES, OPT_WEIGHT_DECAY,
 };
 
 static const char *value_of(const struct axis *axis, uint32_t index)
@@ -59,10 +60,12 @@ static enum err take_axis(struct grid *grid, char *word, struct why *why)
                           .count = 1};
     *equals = '\0';
     if (axis->id == RECIPE_OPTIONS || !is_key(axis->id))
-        return why_set(why, ERR_RANGE,
-                       "--grid %.48s: not one of c, l2, lr, decay, schedule, "
-                       "momentum, eps, steps, tol, optim, model, batch, passes",
-                       word);
+        return why_set(
+            why, ERR_RANGE,
+            "--grid %.48s: not one of c, l2, lr, decay, schedule, "
+            "momentum, eps, steps, tol, optim, model, batch, passes, "
+            "weight-decay",
+            word);
     for (char *at = equals + 1; *at != '\0'; at++)
         if (*at == ',') {
             *at = '\0';
@@ -252,6 +255,8 @@ enum err grid_take_best(const struct grid *grid, struct setup *setup,
     enum err err = set_values(grid, best, recipe, NULL, 0, why);
 
     setup->model = grid->trial[best].model;
+    if (err == ERR_OK)
+        err = batches_cut(recipe, setup_family(setup), &setup->data, why);
     if (err == ERR_OK)
         err = setup_optimiser(setup, recipe, why);
     if (err == ERR_OK)

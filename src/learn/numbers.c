@@ -40,6 +40,14 @@ static double accuracy_of(const struct recipe *recipe, enum optim_kind kind)
     return searches && !ruled ? DEFAULT_ACCURACY : 0;
 }
 
+/* Grids ask again with another rate: what was worked out for the first one and
+ * recorded is no choice. */
+static const char *text_given(const struct recipe *recipe, int id)
+{
+    return recipe_given(recipe, id) ? recipe_text(recipe, id)
+                                    : recipe_row(id)->initial;
+}
+
 static void take_options(const struct recipe *recipe,
                          struct optim_options *optim)
 {
@@ -48,10 +56,11 @@ static void take_options(const struct recipe *recipe,
 
     CHECK(err == ERR_OK);
     *optim = optim_defaults(kind);
-    CHECK(optim_schedule_parse(recipe_text(recipe, OPT_SCHEDULE),
+    CHECK(optim_schedule_parse(text_given(recipe, OPT_SCHEDULE),
                                &optim->schedule));
     optim->decay = recipe_real(recipe, OPT_DECAY);
-    optim->warmup = (uint32_t)recipe_count(recipe, OPT_WARMUP);
+    if (recipe_given(recipe, OPT_WARMUP))
+        optim->warmup = (uint32_t)recipe_count(recipe, OPT_WARMUP);
     optim->clip = recipe_real(recipe, OPT_CLIP);
     optim->steps = kind == OPTIM_SGD && !recipe_given(recipe, OPT_STEPS)
                        ? 1 /* A pass, as the reference systems have it. */

@@ -23,8 +23,14 @@ try "$net" --model svm
 try "$net" --model linear
 try "$net" -n 3 --code mds
 try "$net" -n 3 --code local:every=2
-try "$net" -v 3
-try "$net" --grid l2=0,1
 try "dense4096 dense4096 dense4096 dense10"
 "$MUSTER" train gen:linear:300,49 --net "conv3x3x4 dense1" 2>&1 >/dev/null | tail -n 1
 "$MUSTER" train gen:linear:300,49 --net "conv3x3x4 dense1" --shape 7x7 --passes 1 2>&1 >/dev/null | sed -n 1p
+echo "--- folds and grids"
+"$MUSTER" train $data --net "$net" --passes 1 -v 3 -q | sed 1d | bare
+"$MUSTER" train $data --net "$net" --passes 2 -v 2 -q --threads 1 --grid "lr=0.001,0.01" b.model >one
+"$MUSTER" train $data --net "$net" --passes 2 -v 2 -q --threads 3 --grid "lr=0.001,0.01" c.model >three
+cmp b.model c.model && echo "the same for any threads"
+best=$(sed -n 's/^best *\(lr=[0-9.]*\):.*/\1/p' one)
+"$MUSTER" train $data --net "$net" --passes 2 -q --lr ${best#lr=} d.model >/dev/null
+cmp b.model d.model && echo "the best, trained again, is that of --lr"

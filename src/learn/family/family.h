@@ -16,6 +16,9 @@ struct family {
     bool constant;  /* A column of 1 may be added to the rows: the intercept. */
     bool numbered;  /* Two classes are 0 and 1, as more are; not -1 and 1. */
     bool converges; /* It can be told whether there is more to gain. */
+    /* Rows without weight are still drawn: what a training is not to see, it
+     * does not get. */
+    bool apart;
     /* Where nobody says: rows of a chunk, whether a step is over a batch or
      * over all rows; 0: a share of the batch, and of all rows what
      * dataset_default_chunk_rows says. */
@@ -42,6 +45,10 @@ struct family {
     const char *(*profile)(const struct setup *setup);
     /* What else decides its bits; may be NULL. */
     void (*digest)(const struct setup *setup, struct hasher *hasher);
+    /* Of any rows with the columns of setup->data, one for each output.
+     * ERR_NOMEM; ERR_RANGE: one is not finite. */
+    enum err (*scores)(const struct setup *setup, const struct dataset *data,
+                       struct pool *pool, const double *w, double *z);
     /* As setup_measure, of rows that are here.  ERR_NOMEM, ERR_RANGE. */
     enum err (*measure)(const struct setup *setup, const struct dataset *data,
                         const double *w, struct metrics *metrics);

@@ -82,19 +82,41 @@ static void digest(const struct setup *setup, struct hasher *hasher)
         hasher_add_f64(hasher, setup->start, dims(setup));
 }
 
-/* Weights as the training data's columns lie, on rows of any. */
+/* Weights as the training data's columns lie, for the problem's rows. */
+static enum err carry(const struct setup *setup, const struct problem *problem,
+                      const double *w, double **inside)
+{
+    *inside = mem_new(problem_dims(problem), sizeof **inside);
+    return *inside == NULL ? ERR_NOMEM
+                           : rows_weights_carry(&setup->data, problem->data,
+                                                problem->outputs, w, *inside);
+}
+
+static enum err scores(const struct setup *setup, const struct dataset *data,
+                       struct pool *pool, const double *w, double *z)
+{
+    struct problem problem = setup_problem(setup);
+    double *inside;
+    enum err err;
+
+    (void)pool;
+    problem.data = data;
+    err = carry(setup, &problem, w, &inside);
+    if (err == ERR_OK)
+        err = metrics_scores(&problem, inside, z);
+    mem_free(inside);
+    return err;
+}
+
 static enum err measure(const struct setup *setup, const struct dataset *data,
                         const double *w, struct metrics *metrics)
 {
     struct problem problem = setup_problem(setup);
     double *inside;
-    enum err err = ERR_NOMEM;
+    enum err err;
 
     problem.data = data;
-    inside = mem_new(problem_dims(&problem), sizeof *inside);
-    if (inside != NULL)
-        err =
-            rows_weights_carry(&setup->data, data, problem.outputs, w, inside);
+    err = carry(setup, &problem, w, &inside);
     if (err == ERR_OK)
         err = metrics_measure(metrics, &problem, inside);
     mem_free(inside);
@@ -162,6 +184,7 @@ const struct family linear_family = {
     .dims = dims,
     .profile = profile,
     .digest = digest,
+    .scores = scores,
     .measure = measure,
     .loss = loss,
     .fill = fill,

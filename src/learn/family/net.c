@@ -290,22 +290,30 @@ static void digest(const struct setup *setup, struct hasher *hasher)
 /* --- results -------------------------------------------------------------- */
 
 /* The scores of rows by these weights, which are rounded to floats. */
-static enum err score(const struct setup *setup, const struct dataset *data,
-                      struct pool *pool, const double *w, double **z)
+static enum err scores(const struct setup *setup, const struct dataset *data,
+                       struct pool *pool, const double *w, double *z)
 {
     const size_t count = setup->net.neural.parameters;
     struct neural_model model = setup->net; /* Its memory is the setup's. */
-    enum err err;
+    enum err err = ERR_NOMEM;
 
     model.parameters = mem_new(count, sizeof *model.parameters);
-    *z = mem_new(data->rows * neural_floats(&model.neural.out), sizeof **z);
-    err = model.parameters == NULL || *z == NULL ? ERR_NOMEM : ERR_OK;
-    if (err == ERR_OK) {
+    if (model.parameters != NULL) {
         neural_round(&model.neural, pool, w, model.parameters);
-        err = neural_model_scores(&model, data, setup->isa, pool, *z, NULL);
+        err = neural_model_scores(&model, data, setup->isa, pool, z, NULL);
     }
     mem_free(model.parameters);
     return err;
+}
+
+/* The same, with room for them. */
+static enum err score(const struct setup *setup, const struct dataset *data,
+                      struct pool *pool, const double *w, double **z)
+{
+    const size_t outputs = neural_floats(&setup->net.neural.out);
+
+    *z = mem_new(data->rows * outputs, sizeof **z);
+    return *z == NULL ? ERR_NOMEM : scores(setup, data, pool, w, *z);
 }
 
 static enum err measure_with(const struct setup *setup,
@@ -418,6 +426,7 @@ static struct digest hash(const struct setup *setup, const double *w)
 
 const struct family net_family = {
     .numbered = true,
+    .apart = true,
     .chunk_rows = MICROBATCH,
     .passes = DEFAULT_PASSES,
     .steps_least = STEPS_LEAST,
@@ -429,6 +438,7 @@ const struct family net_family = {
     .dims = dims,
     .profile = profile,
     .digest = digest,
+    .scores = scores,
     .measure = measure,
     .loss = loss,
     .fill = fill,
