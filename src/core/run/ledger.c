@@ -3,6 +3,8 @@
  */
 #include "core/run/ledger.h"
 
+#include <string.h>
+
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/mem.h"
@@ -32,10 +34,18 @@ void ledger_close(struct ledger *ledger)
 static void note_replay(void *context, const struct record *record)
 {
     struct ledger *ledger = context;
+    struct promise *promise;
 
-    if ((record->kind == RECORD_STEP || record->kind == RECORD_GAP) &&
-        ledger_replays(ledger, record->step))
-        ledger->replay[record->step - ledger->replay_first] = record->weights;
+    if (!ledger_replays(ledger, record->step))
+        return;
+    promise = &ledger->replay[record->step - ledger->replay_first];
+    if (record->kind == RECORD_STEP || record->kind == RECORD_GAP)
+        *promise = (struct promise){.weights = record->weights};
+    if (record->kind == RECORD_PASS) {
+        promise->passed = true;
+        promise->best_step = record->best_step;
+        promise->loss = record->objective;
+    }
 }
 
 /* Exact steps after the checkpoint are computed again and must match. */
@@ -160,9 +170,30 @@ bool ledger_contradicts(const struct ledger *ledger,
 
     if (!ledger_replays(ledger, receipt->step))
         return false;
-    promised = &ledger->replay[receipt->step - ledger->replay_first];
+    promised = &ledger->replay[receipt->step - ledger->replay_first].weights;
     return !digest_zero(promised) && /* Zero: its receipt was lost. */
            !digest_equal(promised, &receipt->weights);
+}
+
+/* JOUR-4: rows that were not held out before a resume are measured at the ends
+ * of passes that the journal has gone beyond. */
+bool ledger_wants_pass(const struct ledger *ledger, uint32_t step)
+{
+    return step > ledger->pass_step &&
+           step + 1 >= ledger->replay_first + ledger->replay_count;
+}
+
+bool ledger_contradicts_pass(const struct ledger *ledger,
+                             const struct record *pass)
+{
+    const struct promise *promise;
+
+    if (!ledger_replays(ledger, pass->step))
+        return false;
+    promise = &ledger->replay[pass->step - ledger->replay_first];
+    return promise->passed && (promise->best_step != pass->best_step ||
+                               memcmp(&promise->loss, &pass->objective,
+                                      sizeof promise->loss) != 0);
 }
 
 /* --- receipts that wait --------------------------------------------------- */

@@ -51,6 +51,14 @@ struct late_receipt {
     struct record record; /* But for the hash, if that is not known. */
 };
 
+/* What the journal says of a step that is computed again. */
+struct promise {
+    struct digest weights; /* Zero: its receipt was lost. */
+    bool passed;           /* A pass ended with it, ... */
+    uint32_t best_step;    /* ... and said so. */
+    double loss;
+};
+
 struct ledger {
     struct ledger_options options;
     struct digest chain;
@@ -70,10 +78,10 @@ struct ledger {
     uint32_t saved_step;      /* Last durable: a resume goes on from it. */
     time_us checkpoint_at;    /* When the last one was asked for. */
 
-    bool resumed;          /* Began from what was on disk, ... */
-    bool rollback;         /* ... with steps that cannot be redone. */
-    uint32_t pass_step;    /* Of the last PASS that is there already. */
-    struct digest *replay; /* Journaled hashes of steps to redo. */
+    bool resumed;           /* Began from what was on disk, ... */
+    bool rollback;          /* ... with steps that cannot be redone. */
+    uint32_t pass_step;     /* Of the last PASS that is there already. */
+    struct promise *replay; /* Of steps to redo. */
     uint32_t replay_first, replay_count;
 };
 
@@ -109,6 +117,11 @@ bool ledger_replays(const struct ledger *ledger, uint32_t step);
 /* ... and with other weights?  False also where that receipt was lost. */
 bool ledger_contradicts(const struct ledger *ledger,
                         const struct record *receipt);
+/* Does the journal lack this PASS, and has it come no further? */
+bool ledger_wants_pass(const struct ledger *ledger, uint32_t step);
+/* Has it another one of that step? */
+bool ledger_contradicts_pass(const struct ledger *ledger,
+                             const struct record *pass);
 
 /* May the receipt of this step wait for the next round? */
 bool ledger_may_put_off(const struct ledger *ledger, uint32_t step);

@@ -371,10 +371,12 @@ void trainer_journal(struct trainer *trainer, const struct record *record,
     ledger_append(&trainer->ledger, record, sync, actions);
 }
 
-bool trainer_commit_pass(struct trainer *trainer, uint64_t job, uint64_t view,
-                         bool sync, struct actions *actions)
+enum receipt_fate trainer_commit_pass(struct trainer *trainer, uint64_t job,
+                                      uint64_t view, bool sync,
+                                      struct actions *actions)
 {
     const struct early *early = &trainer->early;
+    struct ledger *ledger = &trainer->ledger;
     const struct record record = {.kind = RECORD_PASS,
                                   .job = job,
                                   .view = view,
@@ -382,9 +384,12 @@ bool trainer_commit_pass(struct trainer *trainer, uint64_t job, uint64_t view,
                                   .best_step = early->best_step,
                                   .objective = early->loss};
 
-    if (!trainer->ledger.broken && early->step > trainer->ledger.pass_step)
+    /* Without patience other rows may be held out after a resume. */
+    if (early->options.patience > 0 && ledger_contradicts_pass(ledger, &record))
+        return RECEIPT_CONTRADICTS;
+    if (!ledger->broken && ledger_wants_pass(ledger, early->step))
         trainer_journal(trainer, &record, sync, actions);
-    return sync && ledger_waits(&trainer->ledger);
+    return sync && ledger_waits(ledger) ? RECEIPT_WAITS : RECEIPT_WRITTEN;
 }
 
 /* What was not copied as it was written. */

@@ -160,7 +160,7 @@ enum receipt_fate {
     RECEIPT_WRITTEN,    /* Go on. */
     RECEIPT_WAITS,      /* ... when JOURNALED comes. */
     RECEIPT_PUT_OFF,    /* Go on, then trainer_settle. */
-    RECEIPT_CONTRADICTS /* It was journaled before, with other weights. */
+    RECEIPT_CONTRADICTS /* It was journaled before, with other contents. */
 };
 
 /* The step is over: its receipt, but the hash.  `sync`: durable before anyone
@@ -177,9 +177,10 @@ void trainer_hashed(struct trainer *trainer, uint32_t step,
 /* The receipts that were put off, if there are any: now, hash and all, because
  * something else is about to be journaled, or the run ends. */
 void trainer_write_receipts(struct trainer *trainer, struct actions *actions);
-/* What was measured last; true: go on when JOURNALED comes. */
-bool trainer_commit_pass(struct trainer *trainer, uint64_t job, uint64_t view,
-                         bool sync, struct actions *actions);
+/* What was measured last: WRITTEN, WAITS, CONTRADICTS. */
+enum receipt_fate trainer_commit_pass(struct trainer *trainer, uint64_t job,
+                                      uint64_t view, bool sync,
+                                      struct actions *actions);
 /* Any other record. */
 void trainer_journal(struct trainer *trainer, const struct record *record,
                      bool sync, struct actions *actions);

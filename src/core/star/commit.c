@@ -217,6 +217,7 @@ void commit_measured(struct coordinator *c, double loss, enum err err,
                      struct actions *actions)
 {
     struct trace *trace;
+    enum receipt_fate fate;
 
     CHECK(c->measuring);
     c->measuring = false;
@@ -231,8 +232,15 @@ void commit_measured(struct coordinator *c, double loss, enum err err,
     trace->key.step = c->trainer.optim.step;
     trace->a = c->trainer.early.best_step;
     trace->value = loss;
-    if (!trainer_commit_pass(&c->trainer, c->options.job.id, c->view,
-                             is_urgent(c), actions))
+    fate = trainer_commit_pass(&c->trainer, c->options.job.id, c->view,
+                               is_urgent(c), actions);
+    if (fate == RECEIPT_CONTRADICTS)
+        coordinator_fail(c, actions, ERR_MISMATCH,
+                         "step %u, computed again, gives another loss of the "
+                         "held-out rows than the journal says: this machine "
+                         "or its disk is faulty",
+                         c->trainer.optim.step);
+    else if (fate == RECEIPT_WRITTEN)
         commit_advance(c, actions);
 }
 

@@ -302,6 +302,118 @@ static void test_state_comes_back(void **state)
     actions_close(&actions);
 }
 
+/* --- held-out rows that come and go --------------------------------------- */
+
+enum { PASS = 2, RECORDS = 16 };
+
+/* All that runs of one folder have journaled. */
+struct paper {
+    uint8_t bytes[RECORDS * RECORD_BYTES];
+    size_t size;
+    struct actions actions;
+};
+
+static void keep(struct paper *paper, struct trainer *trainer)
+{
+    for (uint32_t i = 0; i < paper->actions.count; i++) {
+        const struct action *action = &paper->actions.list[i];
+
+        assert_true(paper->size + action->size <= sizeof paper->bytes);
+        memcpy(paper->bytes + paper->size, action->bytes, action->size);
+        paper->size += action->size;
+    }
+    paper->actions.count = 0;
+    trainer_turn(trainer);
+}
+
+static struct recovery read_paper(struct paper *paper)
+{
+    struct recovery recovery = {.found = true, .journal_bytes = paper->bytes};
+
+    assert_int_equal(
+        journal_scan(paper->bytes, paper->size, NULL, NULL, &recovery.journal),
+        ERR_OK);
+    assert_int_equal(recovery.journal.valid_bytes, paper->size);
+    return recovery;
+}
+
+/* From the start to `last`, then it dies: no checkpoint.  A loss of 0: nothing
+ * is held out. */
+static enum receipt_fate live(struct paper *paper, uint32_t last,
+                              uint32_t patience, double loss)
+{
+    struct trainer_options options = options_of(OPTIM_GD);
+    enum receipt_fate fate = RECEIPT_WRITTEN;
+    struct trainer trainer;
+    struct why why = {{0}};
+
+    options.optim.sampler = sampler_of(SAMPLER_ROWS, 8, 2, 8 / PASS, 1);
+    options.optim.held_out = loss != 0;
+    options.optim.patience = patience;
+    assert_int_equal(trainer_init(&trainer, &options), ERR_OK);
+    if (paper->size == 0) {
+        const struct record job = {.kind = RECORD_JOB};
+
+        trainer_journal(&trainer, &job, true, &paper->actions);
+        keep(paper, &trainer);
+    } else {
+        const struct recovery recovery = read_paper(paper);
+
+        assert_int_equal(trainer_resume(&trainer, &recovery,
+                                        &recovery.journal.config, true, &why),
+                         ERR_OK);
+    }
+    for (uint32_t step = 1; step <= last; step++) {
+        struct record record = {.kind = RECORD_STEP, .step = step};
+
+        assert_int_equal(trainer_ask(&trainer), TRAINER_ASKS);
+        assert_int_equal(answer(&trainer), TRAINER_STEPPED);
+        (void)trainer_commit(&trainer, &record, true, false, &paper->actions);
+        keep(paper, &trainer);
+        assert_true(trainer_due(&trainer) == (loss != 0 && step % PASS == 0));
+        if (!trainer_due(&trainer))
+            continue;
+        trainer_measured(&trainer, loss / step);
+        fate = trainer_commit_pass(&trainer, 0, 0, false, &paper->actions);
+        keep(paper, &trainer);
+    }
+    trainer_close(&trainer);
+    return fate;
+}
+
+/* JOUR-4: passes that the journal has gone beyond stay unsaid; the one that it
+ * ends with and those after it do not. */
+static void test_held_out_rows_come_and_go(void **state)
+{
+    struct paper paper = {.size = 0};
+
+    (void)state;
+    assert_int_equal(actions_init(&paper.actions, 4), ERR_OK);
+    (void)live(&paper, 3, 0, 0);
+    assert_int_equal(read_paper(&paper).journal.step, 3);
+    (void)live(&paper, 3, 0, 1); /* Pass 1 again, looked at this time. */
+    assert_int_equal(read_paper(&paper).journal.pass_step, 0);
+    (void)live(&paper, 4, 0, 0);
+    (void)live(&paper, 5, 0, 1); /* Pass 2 is where the journal ends. */
+    assert_int_equal(read_paper(&paper).journal.pass_step, 4);
+    (void)live(&paper, 5, 0, 2); /* Other rows: nothing was promised. */
+    assert_int_equal(read_paper(&paper).journal.step, 5);
+    actions_close(&paper.actions);
+}
+
+/* Where passes decide, what they said is a promise. */
+static void test_passes_are_measured_to_the_same_loss(void **state)
+{
+    struct paper paper = {.size = 0};
+
+    (void)state;
+    assert_int_equal(actions_init(&paper.actions, 4), ERR_OK);
+    (void)live(&paper, 3, 9, 1);
+    assert_int_equal(live(&paper, 3, 9, 1), RECEIPT_WRITTEN);
+    assert_int_equal(live(&paper, 3, 9, 1 + 1e-15), RECEIPT_CONTRADICTS);
+    actions_close(&paper.actions);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +425,8 @@ int main(void)
         cmocka_unit_test(test_late_receipts),
         cmocka_unit_test(test_several_late_receipts),
         cmocka_unit_test(test_state_comes_back),
+        cmocka_unit_test(test_held_out_rows_come_and_go),
+        cmocka_unit_test(test_passes_are_measured_to_the_same_loss),
     };
 
     return cmocka_run_group_tests_name("trainer", tests, NULL, NULL);
