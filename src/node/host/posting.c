@@ -123,7 +123,10 @@ static uint8_t *next_round(struct posting *posting)
 /* The weights are what a round has first. */
 static double *open_mirror(struct mirror *self)
 {
-    return (double *)(void *)next_round((struct posting *)(void *)self);
+    struct posting *const posting = (struct posting *)(void *)self;
+
+    posting->mirrors = true;
+    return (double *)(void *)next_round(posting);
 }
 
 struct mirror *posting_mirror(struct posting *posting)
@@ -136,6 +139,7 @@ struct mirror *posting_mirror(struct posting *posting)
 static bool post_round(struct posting *posting, const struct msg_round *round)
 {
     const size_t room = board_shape(posting->board)->round_bytes;
+    struct msg_round laid = *round;
     uint8_t *bytes;
 
     if (posting->sequence != 0 && key_equal(&posting->posted_key, &round->key))
@@ -144,11 +148,14 @@ static bool post_round(struct posting *posting, const struct msg_round *round)
                          evaluation_dims(round->kind, round->dims)) > room)
         return false;
     bytes = next_round(posting);
-    codec_lay_vectors(round, posting->pool, bytes);
+    if (!posting->mirrors) /* Others lay there since. */
+        laid.mirror = NULL;
+    codec_lay_vectors(&laid, posting->pool, bytes);
     if (!laid_already(posting, round, bytes))
         codec_lay_exponents(round, posting->pool, bytes);
     posting->sequence = board_round_publish(posting->board);
     posting->next = NULL;
+    posting->mirrors = false;
     posting->posted_key = round->key;
     return true;
 }

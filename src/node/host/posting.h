@@ -58,6 +58,7 @@ struct posting {
     struct round_key posted_key;
     uint64_t sequence; /* On the board; 0: none yet. */
     uint8_t *next;     /* A round there that is being written; NULL: none. */
+    bool mirrors;      /* Its weights may be there already. */
     struct laid laid[BOARD_ROUNDS];
     struct round_key sent_key; /* Of `vectors`. */
     struct blob *vectors;      /* NULL: none yet. */

@@ -122,7 +122,8 @@ static void test_a_round_is_posted_once(void **state)
 }
 
 /* Weights that were written where the next round will lie are not copied there
- * again; those of another place are. */
+ * again; those of another place are, and so are all of later rounds in that
+ * place, where others may have lain. */
 static void test_mirrored_weights_are_left(void **state)
 {
     struct fixture *f = *state;
@@ -138,7 +139,7 @@ static void test_mirrored_weights_are_left(void **state)
     round.round.mirror = room;
     round.round.mirrored = DIMS - 1;
     f->weights[DIMS - 1] = -2;
-    for (uint32_t view = 0; view < 2; view++) {
+    for (uint32_t view = 0; view <= BOARD_ROUNDS; view++) {
         round.round.key.view = view;
         assert_true(posting_fill(&f->posting, 0, &f->envelope, &round));
         assert_int_equal(answer_round(f->board, &f->room, bytes(f),
