@@ -75,11 +75,12 @@ static enum err net_work(const struct options *options, uint32_t workers,
 
 static uint32_t batch_of(const struct options *options, uint32_t workers)
 {
-    const uint64_t each = option_count(options, OPT_BATCH_PER_WORKER);
+    const uint64_t batch =
+        option_given(options, OPT_BATCH_PER_WORKER)
+            ? option_count(options, OPT_BATCH_PER_WORKER) * workers
+            : option_count(options, OPT_BATCH);
 
-    return (uint32_t)(option_given(options, OPT_BATCH_PER_WORKER)
-                          ? each * workers
-                          : option_count(options, OPT_BATCH));
+    return batch < UINT32_MAX ? (uint32_t)batch : UINT32_MAX;
 }
 
 static struct sampler sampler_for(const struct options *options,

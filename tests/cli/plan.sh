@@ -32,6 +32,7 @@ print(plan["step"]["rows"], plan["step"]["of"], plan["step"]["steps_a_pass"],
       abs(plan["step"]["work_s"] / (flops / 40e9) - 1) < 0.01)'
 batches --batch-per-worker 16
 "$MUSTER" plan -n 8 --delay exp:1 --rows 600 --batch-per-worker 16 --work 1 | tail -1
+"$MUSTER" plan -n 4 --delay exp:1 --rows 1000 --batch-per-worker 1073741824 --work 1 | tail -1 | cut -c 1-11
 "$MUSTER" plan -n 8 --delay exp:1 --rows 100 --batch 100 --work 1 | tail -1 | cut -c 1-20
 "$MUSTER" plan -n 8 --delay exp:1 --batch 100
 "$MUSTER" plan -n 8 --delay exp:1 --rows 600 --batch 100 --compare uncoded,mds
