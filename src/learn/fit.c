@@ -318,7 +318,7 @@ static enum err measure_noise(const struct setup *setup, struct pool *pool,
 {
     const struct objective_options what = objective_of(setup);
     const double norm = result->outcome.gradient_norm;
-    struct noise start, model = {0};
+    struct noise start = {0}, model = {0};
     enum err err;
 
     if (setup->optim.sampler.kind == SAMPLER_WHOLE || fit_diverged(result) ||

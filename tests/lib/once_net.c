@@ -70,6 +70,7 @@ int once_net(int argc, char **argv)
     struct neural_model model;
     struct neural_shape in;
     struct networked net;
+    struct image_sizes sizes;
     struct neural_units units;
     struct dataset data;
     struct optim optim;
@@ -91,7 +92,8 @@ int once_net(int argc, char **argv)
          why.text);
     in = (struct neural_shape){data.image.height, data.image.width,
                                data.image.channels};
-    units = neural_units(image_divisor(&data));
+    must(image_sizes(&data, &sizes), "out of memory");
+    units = neural_units(image_divisor(&sizes));
     must(neural_model_init(&model, argv[2], &in, NEURAL_SOFTMAX, &units, &why),
          why.text);
     options.rate = 0.01;

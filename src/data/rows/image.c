@@ -143,7 +143,7 @@ static void widen_bytes(struct image_sizes *sizes, const uint8_t *byte,
     sizes->most = fmax(sizes->most, most);
 }
 
-double image_divisor_of(const struct image_sizes *sizes)
+double image_divisor(const struct image_sizes *sizes)
 {
     const double most = fmax(sizes->most, -sizes->least);
 
@@ -152,33 +152,30 @@ double image_divisor_of(const struct image_sizes *sizes)
     return most > (sizes->whole ? 1 : SMALL) ? most : 1;
 }
 
-struct image_sizes image_sizes(const struct dataset *data)
+enum err image_sizes(const struct dataset *data, struct image_sizes *sizes)
 {
     const uint64_t cols = image_columns(&data->image);
     const bool bytes = data->storage == STORAGE_U8;
-    struct image_sizes sizes = {.whole = true};
-    double *row;
+    double *row = NULL;
 
+    *sizes = (struct image_sizes){.whole = true};
     if (cols == 0 || data->storage == STORAGE_PIXEL)
-        return sizes; /* Pixels are between 0 and 1. */
-    row = bytes ? NULL : mem_new(data->cols, sizeof *row);
-    for (uint32_t i = 0; i < data->rows && (bytes || row != NULL); i++) {
+        return ERR_OK; /* Pixels are between 0 and 1. */
+    if (!bytes) {
+        row = mem_new(data->cols, sizeof *row);
+        if (row == NULL)
+            return ERR_NOMEM;
+    }
+    for (uint32_t i = 0; i < data->rows; i++) {
         if (bytes) {
-            widen_bytes(&sizes, dataset_row(data, i), cols);
-            if (sizes.most > BYTE_MOST / 2)
+            widen_bytes(sizes, dataset_row(data, i), cols);
+            if (sizes->most > BYTE_MOST / 2)
                 break;
             continue;
         }
         dataset_row_values(data, i, row);
-        widen(&sizes, row, data->cols);
+        widen(sizes, row, data->cols);
     }
     mem_free(row);
-    return sizes;
-}
-
-double image_divisor(const struct dataset *data)
-{
-    const struct image_sizes sizes = image_sizes(data);
-
-    return image_divisor_of(&sizes);
+    return ERR_OK;
 }

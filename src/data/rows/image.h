@@ -37,15 +37,15 @@ struct image_sizes {
     bool whole;
 };
 
-/* Of rows that are images; of others, {0, 0, true}. */
-struct image_sizes image_sizes(const struct dataset *data);
+/* Of rows that are images; of others, {0, 0, true}.  ERR_NOMEM. */
+MUST_CHECK enum err image_sizes(const struct dataset *data,
+                                struct image_sizes *sizes);
 
 /* What values are to be divided by to lie between 0 and 1, or -1 and 1: 255
  * where the largest is from 128 to 255 and none is below 0, as of bytes; else
  * the largest size, if it is above 1 and values are whole numbers, or above 8;
  * else 1, and where rows are no images.  Follows from the values and not from
  * the storage, which must not change what is learnt. */
-double image_divisor(const struct dataset *data);
-double image_divisor_of(const struct image_sizes *sizes);
+double image_divisor(const struct image_sizes *sizes);
 
 #endif /* DATA_IMAGE_H */

@@ -92,24 +92,30 @@ static enum err explain_shape(const struct dataset *data, enum err err,
 
 /* By the rows that are trained on, and no others; of --init as its rows were.
  */
-static struct neural_units units_of(const struct setup *setup)
+static enum err find_units(const struct setup *setup,
+                           struct neural_units *units)
 {
     const struct dataset *const data = &setup->data;
-    struct neural_units units;
+    struct image_sizes sizes = setup->parts.sizes; /* Owners have looked. */
     struct standard standard;
+    enum err err = ERR_OK;
 
-    if (setup->init != NULL)
-        return setup->init->net->units;
-    /* What is owners' they have looked at. */
-    units = neural_units(setup->hollow ? image_divisor_of(&setup->parts.sizes)
-                                       : image_divisor(data));
+    if (setup->init != NULL) {
+        *units = setup->init->net->units;
+        return ERR_OK;
+    }
+    if (!setup->hollow)
+        err = image_sizes(data, &sizes);
+    if (err != ERR_OK)
+        return err;
+    *units = neural_units(image_divisor(&sizes));
     if (model_ops(setup->model)->classes)
-        return units;
+        return ERR_OK;
     standard = standard_of(data->y, data->weight, data->rows);
-    units.mean = standard.mean;
+    units->mean = standard.mean;
     if (standard.factor > 0)
-        units.spread = 1 / standard.factor;
-    return units;
+        units->spread = 1 / standard.factor;
+    return ERR_OK;
 }
 
 static enum err read_net(struct setup *setup, const struct recipe *recipe,
@@ -117,11 +123,13 @@ static enum err read_net(struct setup *setup, const struct recipe *recipe,
 {
     const struct dataset *const data = &setup->data;
     const struct neural_shape in = shape_of(data);
-    const struct neural_units units = units_of(setup);
     const bool classes = model_ops(setup->model)->classes;
+    struct neural_units units;
     char *text = NULL;
-    enum err err = network_text(recipe_text(recipe, OPT_NET), &text, why);
+    enum err err = find_units(setup, &units);
 
+    if (err == ERR_OK)
+        err = network_text(recipe_text(recipe, OPT_NET), &text, why);
     if (err != ERR_OK)
         return err;
     if (strlen(text) > BRIEF_NET_MAX)

@@ -17,6 +17,9 @@
 
 /* Multiplications that a stretch must have to be worth waking threads for. */
 #define WORTH_THREADS 1000000u
+/* Sizes of a microbatch's samples are added up no further: no limit is as far,
+ * and a sum of more would not be an int64. */
+#define SIZE_MOST (INT64_C(1) << 62)
 
 /* Parameters of a slice that are worth a thread's waking. */
 #define SLICE_LEAST 16384u
@@ -156,7 +159,8 @@ void layer_add(const struct layer *l, const struct layer_call *call, bool bias,
         sink->refused = true;
         sink->broken |= !sums_finite(call->isa, values, count);
     } else if (!l->ops->whole) {
-        sink->size[seen] += (int64_t)ceil(largest);
+        if (sink->size[seen] < SIZE_MOST)
+            sink->size[seen] += (int64_t)ceil(largest);
     } else if (largest > sink->largest[seen]) {
         sink->largest[seen] = largest;
     }

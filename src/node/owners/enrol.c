@@ -158,6 +158,8 @@ static enum err look(struct enrol *enrol)
         err = take_columns(enrol, &encoder);
     if (err == ERR_OK)
         err = note_rounding(enrol, &encoder, &data);
+    if (err == ERR_OK)
+        err = image_sizes(&data, &enrol->image_sizes);
     encoder_close(&encoder);
     if (err != ERR_OK) {
         dataset_close(&data);
@@ -167,7 +169,6 @@ static enum err look(struct enrol *enrol)
     enrol->rows = data.rows;
     enrol->cols = data.cols;
     enrol->image = data.image;
-    enrol->image_sizes = image_sizes(&data);
     enrol->label_count = data.classes;
     if (data.classes > 0)
         memcpy(enrol->labels, data.label, data.classes * sizeof *data.label);

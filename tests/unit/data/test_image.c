@@ -116,10 +116,11 @@ static void a_part_is_of_images_too(void **state)
 static double divisor(const char *storage, const char *shape)
 {
     struct dataset data = load(storage, shape, false);
-    const double found = image_divisor(&data);
+    struct image_sizes sizes;
 
+    assert_int_equal(image_sizes(&data, &sizes), ERR_OK);
     dataset_close(&data);
-    return found;
+    return image_divisor(&sizes);
 }
 
 static void pixels_are_told_by_their_values(void **state)
