@@ -104,6 +104,7 @@ uint32_t batches_local_chunk_rows(const struct recipe *recipe,
         return family->chunk_rows > least ? family->chunk_rows : least;
     wanted = (uint64_t)share_of(family, (uint32_t)batch) * rows / batch;
     wanted = (wanted + CHUNK_LEAST - 1) / CHUNK_LEAST * CHUNK_LEAST;
+    wanted = wanted > least ? wanted : least;
     return wanted < rows ? (uint32_t)wanted : rows;
 }
 
@@ -155,16 +156,19 @@ enum err batches_choose(const struct recipe *recipe,
 enum err batches_cut(const struct recipe *recipe, const struct family *family,
                      struct dataset *data, struct why *why)
 {
-    const uint32_t least = data->rows / CHUNKS_MAX + 1;
+    const char *shuffle = recipe_text(recipe, OPT_SHUFFLE);
+    enum sampler_kind kind = SAMPLER_ROWS;
     enum err err;
 
+    CHECK(shuffle == NULL || sampler_parse(shuffle, &kind));
     if (data->cut != NULL || family->chunk_rows == 0 ||
         recipe_given(recipe, OPT_CHUNK_ROWS) ||
         recipe_text(recipe, OPT_BATCH) == NULL ||
-        recipe_count(recipe, OPT_BATCH) < data->rows)
+        (sampler_scatters(kind) &&
+         recipe_count(recipe, OPT_BATCH) < data->rows))
         return ERR_OK;
-    err = dataset_cut(data,
-                      family->chunk_rows > least ? family->chunk_rows : least);
+    err =
+        dataset_cut(data, batches_local_chunk_rows(recipe, family, data->rows));
     return err == ERR_OK ? err : why_set(why, err, "%s", err_text(err));
 }
 

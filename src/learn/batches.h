@@ -46,7 +46,9 @@ MUST_CHECK enum err batches_choose(const struct recipe *recipe,
                                    const struct dataset *data,
                                    struct sampler *sampler, struct why *why);
 
-/* Rows that are all in every step, in chunks of what is a batch's, too. */
+/* Of a family whose chunks have a size of their own: rows that are all in every
+ * step in chunks of that size, and rows that batches are drawn from chunk by
+ * chunk as batches_local_chunk_rows says. */
 MUST_CHECK enum err batches_cut(const struct recipe *recipe,
                                 const struct family *family,
                                 struct dataset *data, struct why *why);

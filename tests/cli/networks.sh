@@ -17,6 +17,8 @@ test "$(hash --seed 1)" != "$one" || echo "the seed does nothing"
 test "$(hash --chunk-rows 8)" != "$one" || echo "--chunk-rows does nothing"
 local=$(hash --shuffle local)
 test "$(hash --shuffle local -n 3)" = "$local" || echo "local: another hash"
+# 200 rows, 64 a step, 16 of a chunk: a step has 4 chunks, as with rows.
+test "$(hash --shuffle local --chunk-rows 56)" = "$local" || echo "local: other chunks"
 whole=$(hash --batch 200 --chunk-rows 32)
 test "$(hash --batch 1000 --chunk-rows 32 -n 2)" = "$whole" || echo "all rows: another hash"
 simulated=$("$MUSTER" simulate $data --net "$net" --passes 2 --batch 64 --lr 0.002 -n 4 --code frc 2>/dev/null | sed -n 's/^model *\(.\{12\}\).*/\1/p')

@@ -148,6 +148,7 @@ static void test_numbers(void **state)
 {
     check_folds(state, false, "128", "rows");
     check_folds(state, false, "16", "rows");
+    check_folds(state, false, "16", "local");
 }
 
 /* Whoever names a rate has no cosine, as in a plain training, though the line
