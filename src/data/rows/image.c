@@ -132,7 +132,7 @@ static void widen(struct image_sizes *sizes, const double *value,
     }
 }
 
-/* Bytes are whole and above 0; a bright one says all. */
+/* Bytes are whole and none is below 0; a bright one says all. */
 static void widen_bytes(struct image_sizes *sizes, const uint8_t *byte,
                         uint64_t cols)
 {
