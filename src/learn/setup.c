@@ -283,6 +283,10 @@ static enum err record_choices(const struct setup *setup, struct recipe *recipe,
     if (err == ERR_OK)
         err = recipe_put(recipe, OPT_ISA, isa_name(setup->isa), ORIGIN_DEFAULT,
                          why);
+    /* What is scaled unless said otherwise are tables alone. */
+    if (err == ERR_OK && !encoder_scales(&setup->encoder))
+        err = recipe_put(recipe, OPT_SCALE, scaling_name(SCALE_NONE),
+                         ORIGIN_DEFAULT, why);
     return err;
 }
 

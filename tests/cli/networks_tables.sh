@@ -45,10 +45,21 @@ do
 done
 test "$(classes -q --scale standard | head -1)" = "$(head -1 result)" || echo "--scale standard is another"
 test "$(classes -q --scale none | head -1)" != "$(head -1 result)" || echo "--scale none does nothing"
+classes --scale standard 2>&1 >/dev/null | sed -n 's/.*inputs, //p'
+# What is scaled is not divided as well, images either.
+for how in standard minmax
+do
+    "$MUSTER" train wild.csv --net "conv1x2x2 relu dense3" --shape 1x3 --passes 1 --scale $how 2>&1 | sed -n 's/.*weights, //p'
+done
 # Other rows are taken as they are: images, LIBSVM's, generated ones.
 "$MUSTER" train wild.csv --net "conv1x2x2 relu dense3" --shape 1x3 --passes 1 2>&1 | sed -n 's/.*weights, //p'
 awk -F, '{ print $4, "1:" $1, "2:" $2 }' wild.csv >wild.svm
 for data in wild.svm gen:gmm:60,3
 do
     "$MUSTER" train $data --net "dense4 relu dense$(test $data = wild.svm && echo 3 || echo 2)" --passes 1 2>&1 | sed -n 's/.*weights, //p'
+done
+# A result says what was done.
+for data in "wild.csv" "wild.csv --scale minmax" "wild.csv --shape 1x3" wild.svm
+do
+    "$MUSTER" train $data --net dense3 --passes 1 -q --format json | sed -n '/"scale"/{n;p}'
 done

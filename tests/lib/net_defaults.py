@@ -4,8 +4,8 @@
 Five tables of scikit-learn's, seven tenths of the rows to train on, the others to
 be told.  `muster train train.csv model --net "dense32 relu denseK"` must do as well
 as MLPClassifier((32,)) behind a StandardScaler, but for two rows; of numbers R^2 is
-to be that of MLPRegressor, its targets scaled, too, but for .1.  The library must give the same network.  With
-SEEDS=5 in the environment each is the mean of five seeds.
+to be that of MLPRegressor, its targets scaled, too, but for .1.  The library must give the same network, and so must
+npy and npz.  With SEEDS=5 in the environment each is the mean of five seeds.
 """
 
 import functools
@@ -37,15 +37,20 @@ def theirs(numbers, x, y, t, truth):
     return [one.fit(x, y).score(t, truth) for one in made]
 
 
+def plain(net, seed, train="train.csv", test="test.csv"):
+    """What the plain command says."""
+    done = subprocess.run([MUSTER, "train", train, "--test", test, "--net", net, "-q", "--format", "json",
+                           "--seed", str(seed)], stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)
+
+
 def ours(net, numbers, truth):
     """Scores and hashes of the plain command's."""
     import numpy as np
 
     scores, hashes = [], []
     for seed in SEEDS:
-        done = subprocess.run([MUSTER, "train", "train.csv", "--test", "test.csv", "--net", net, "-q", "--format",
-                               "json", "--seed", str(seed)], stdout=subprocess.PIPE, check=True)
-        said = json.loads(done.stdout)
+        said = plain(net, seed)
         scores.append(1 - said["metrics"]["mse"] / np.var(truth) if numbers else said["metrics"]["accuracy"])
         hashes.append(said["hash"])
     return scores, hashes
@@ -61,8 +66,10 @@ def check(name):
     numbers = name == "diabetes"
     x, t, y, truth = train_test_split(rows.data, rows.target, test_size=.3, random_state=0,
                                       stratify=None if numbers else rows.target)
-    for path, a, b in (("train.csv", x, y), ("test.csv", t, truth)):
-        np.savetxt(path, np.column_stack([a, b]), delimiter=",", fmt="%.17g")
+    for path, a, b in (("train", x, y), ("test", t, truth)):
+        np.savetxt(path + ".csv", np.column_stack([a, b]), delimiter=",", fmt="%.17g")
+        np.save(path + ".npy", np.column_stack([a, b]))
+        np.savez(path + ".npz", X=a, y=b)
     net = f"dense32 relu dense{1 if numbers else len(rows.target_names)}"
     own, hashes = ours(net, numbers, truth)
     other = theirs(numbers, x, y, t, truth)
@@ -70,6 +77,11 @@ def check(name):
     said = f"{np.mean(own):.3f}, scikit-learn {np.mean(other):.3f}"
     assert np.mean(own) > np.mean(other) - (.1 if numbers else 2.5 / len(truth)), said
     assert made.hash_ == hashes[0], "the library gives another network"
+    for ending in (".npy", ".npz"):
+        again = plain(net, SEEDS[0], "train" + ending, "test" + ending)
+        assert again["hash"] == hashes[0], f"{ending} gives another network than csv"
+        assert again["config"]["scale"]["value"] == "standard"
+    assert muster.fit("train.npz", net=net, seed=SEEDS[0]).hash == hashes[0], "fit of an npz gives another network"
     return said
 
 

@@ -98,6 +98,18 @@ bool encoder_fills(const struct encoder *encoder)
     return false;
 }
 
+bool encoder_scales(const struct encoder *encoder)
+{
+    for (uint32_t j = 0; j < encoder->columns; j++) {
+        const struct encoded_column *const column = &encoder->column[j];
+
+        if (!column->categorical &&
+            (column->offset != 0 || column->factor != 1))
+            return true;
+    }
+    return false;
+}
+
 bool encoder_plain_columns(const struct encoder *encoder)
 {
     for (uint32_t j = 0; j < encoder->columns; j++) {

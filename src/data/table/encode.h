@@ -141,6 +141,8 @@ MUST_CHECK enum err encoder_plain(struct encoder *encoder,
 bool encoder_is_plain(const struct encoder *encoder);
 /* The same but for labels, which may be words. */
 bool encoder_plain_columns(const struct encoder *encoder);
+/* Does it scale a column of numbers? */
+bool encoder_scales(const struct encoder *encoder);
 /* Does it take missing fields? */
 bool encoder_fills(const struct encoder *encoder);
 /* What column `col` of the result is called, if the table had names: `age`,

@@ -103,17 +103,17 @@ static enum err say_more(struct why *why)
 bool table_dimension(struct table *table, uint32_t i, uint64_t size)
 {
     const uint32_t side = size <= DATA_COLS_MAX ? (uint32_t)size : 0;
-    uint32_t *const place[] = {NULL, &table->image.height, &table->image.width,
-                               &table->image.channels};
 
     if (i == 0) {
         table->rows = size;
         return true;
     }
+    /* Rows of two dimensions or three are images, of one those of a table. */
     if (i == 2)
-        table->image.channels = 1;
-    if (i < 4)
-        *place[i] = side;
+        table->image = (struct image){
+            table->cols <= DATA_COLS_MAX ? (uint32_t)table->cols : 0, side, 1};
+    else if (i == 3)
+        table->image.channels = side;
     else
         table->image = (struct image){0};
     return !__builtin_mul_overflow(table->cols, size, &table->cols);

@@ -108,7 +108,9 @@ static enum err find_units(const struct setup *setup,
         err = image_sizes(data, &sizes);
     if (err != ERR_OK)
         return err;
-    *units = neural_units(image_divisor(&sizes));
+    /* Scaled columns are of size 1. */
+    *units = neural_units(
+        encoder_scales(&setup->encoder) ? 1 : image_divisor(&sizes));
     if (model_ops(setup->model)->classes)
         return ERR_OK;
     standard = standard_of(data->y, data->weight, data->rows);
@@ -182,17 +184,19 @@ static enum err check_model(const struct setup *setup, struct why *why)
                    model_ops(setup->model)->name);
 }
 
-/* Columns of numbers that were scaled, though nobody asked for it? */
-static bool scaled(const struct setup *setup, const struct recipe *recipe)
+/* What was done to columns of numbers; those of --init are as its model has
+ * them. */
+static const char *scaling_said(const struct setup *setup,
+                                const struct recipe *recipe)
 {
-    const struct encoder *const encoder = &setup->encoder;
-    bool found = false;
-
-    for (uint32_t j = 0; j < encoder->columns; j++)
-        found |=
-            !encoder->column[j].categorical &&
-            (encoder->column[j].factor != 1 || encoder->column[j].offset != 0);
-    return found && setup->init == NULL && !recipe_given(recipe, OPT_SCALE);
+    if (setup->init != NULL || !encoder_scales(&setup->encoder))
+        return "";
+    if (strcmp(recipe_text(recipe, OPT_SCALE), DEFAULT_SCALE) != 0)
+        return ", columns of numbers from 0 to 1";
+    return recipe_given(recipe, OPT_SCALE)
+               ? ", columns of numbers at mean 0 and deviation 1"
+               : ", columns of numbers at mean 0 and deviation 1 (--scale none "
+                 "leaves them)";
 }
 
 static void tell(const struct setup *setup, const struct recipe *recipe)
@@ -207,11 +211,7 @@ static void tell(const struct setup *setup, const struct recipe *recipe)
     setup_note(setup,
                "network of %u layers, %zu weights, on %u x %u x %u inputs%s%s",
                model->neural.layer_count, model->neural.parameters, in->height,
-               in->width, in->channels, divided,
-               scaled(setup, recipe)
-                   ? ", columns of numbers at mean 0 and deviation 1 (--scale "
-                     "none leaves them)"
-                   : "");
+               in->width, in->channels, divided, scaling_said(setup, recipe));
 }
 
 static enum err build(struct setup *setup, const struct recipe *recipe,
