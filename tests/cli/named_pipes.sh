@@ -16,6 +16,28 @@ try train t.svm --config pipe
 try train t.svm -n 2 --delay trace:pipe
 try codes matrix:pipe -n 2
 try simulate t.svm -n 2 --code matrix:pipe --steps 2
+echo "--- nor written: a training would be over before anybody reads"
+try train t.svm pipe $quick
+ln -s pipe link
+try train t.svm link -n 2 $quick --out run
+try train t.svm -n 2 $quick --out run --trace pipe
+try train t.svm -n 2 $quick --out run --record pipe
+try predict t.svm m pipe
+try model convert m pipe
+try report none --to pipe
+try simulate -n 4 --no-compute --steps 3 --csv pipe
+try simulate -n 4 --no-compute --steps 3 --plot pipe
+try plan generate pipe -n 4 --steps 5
+python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")'
+try train t.svm socket $quick
+ls -d run 2>/dev/null
+echo "--- what is open already is written"
+"$MUSTER" train t.svm /dev/fd/3 $quick 3>&1 >/dev/null | cmp - m
+"$MUSTER" train t.svm /dev/stdout $quick | cmp - m
+cat pipe >got &
+"$MUSTER" train t.svm - $quick >pipe
+wait
+cmp got m
 echo "--- read as before"
 try predict t.svm /dev/stdin -q <m
 cat m | try predict t.svm /dev/stdin -q

@@ -16,11 +16,11 @@ LATEST = "muster-runs/latest"
 WANTED = perfect_hash()
 
 
-def start(prepare, *args):
+def start(prepare, *args, **more):
     return subprocess.Popen([MUSTER, "train", SMALL, "--format", "json", *args],
                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True,
-                            preexec_fn=prepare)
+                            preexec_fn=prepare, **more)
 
 
 def finish(process):
@@ -74,13 +74,18 @@ for prepare, number, name in ((ignore_hangup, signal.SIGHUP, "SIGHUP"),
     tap.equal(process.returncode, 75, "... SIGTERM does")
 
 # A signal between the run's folder and its first record: the run waits there for
-# whoever reads its trace.
+# whoever reads its trace, a pipe that is open already and whose reader left.
 for number, name in ((signal.SIGTERM, "SIGTERM"), (signal.SIGHUP, "SIGHUP"),
                      (signal.SIGUSR1, "SIGUSR1"), (signal.SIGINT, "SIGINT")):
     before = os.path.lexists(LATEST) and os.readlink(LATEST)
     fifo = f"{name}.fifo"
     os.mkfifo(fifo)
-    process = start(None, "-n", "2", "--steps", "1000000", "--trace", fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    writer = os.open(fifo, os.O_WRONLY)
+    os.close(reader)
+    process = start(None, "-n", "2", "--steps", "1000000", "--trace",
+                    f"/dev/fd/{writer}", pass_fds=(writer,))
+    os.close(writer)
     while "; run muster-runs/" not in process.stderr.readline():
         pass
     tap.equal(os.path.lexists(LATEST) and os.readlink(LATEST), before,
@@ -97,6 +102,23 @@ for number, name in ((signal.SIGTERM, "SIGTERM"), (signal.SIGHUP, "SIGHUP"),
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True))
     tap.ok(got.get("steps", 0) > 0, "... from which it goes on", err)
+
+# A model that nobody reads is saved without end: the first signal asks for what
+# is being done, the second ends it.
+process = subprocess.Popen([MUSTER, "train", "gen:gmm:50,20000", "-", "--steps", "1",
+                            "-q"], stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+os.read(process.stdout.fileno(), 1)  # It writes by now.
+for _ in range(50):
+    kill(process.pid, signal.SIGTERM)
+    try:
+        process.wait(timeout=0.2)
+        break
+    except subprocess.TimeoutExpired:
+        pass  # Two at once may have been one.
+tap.equal(process.poll(), -signal.SIGTERM, "a second signal ends what saves")
+process.kill()
+process.communicate()
 
 # The objective that is shown is that of the step that is named.
 GD = ("--optim", "gd", "--lr", "0.1", "--format", "text")

@@ -88,6 +88,9 @@ enum err file_write_failed(struct why *why, const char *path, int error)
                        path);
     if (error == EISDIR)
         return why_set(why, err, "%s: is a directory; name a file in it", path);
+    if (error == ENXIO)
+        return why_set(why, ERR_DENIED,
+                       "%s: a named pipe or a socket; name a file", path);
     return why_set(why, err, "%s: cannot be written: %s%s", path,
                    strerror(error), write_remedy(error));
 }

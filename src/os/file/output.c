@@ -262,12 +262,22 @@ static int open_new(struct output *output, unsigned mode)
     return 0;
 }
 
+/* To open a pipe by its name is to wait for who reads it, perhaps for ever;
+ * into what is open already one may write at once. */
+static bool keeps_waiting(const char *path, const struct stat *info)
+{
+    return S_ISSOCK(info->st_mode) ||
+           (S_ISFIFO(info->st_mode) && !file_is_descriptor(path));
+}
+
 /* What is no file, or a file that is open already, by the name it was seen
  * under. */
 static int open_through(struct output *output, const struct stat *seen)
 {
     struct stat info;
 
+    if (keeps_waiting(output->path, seen))
+        return ENXIO;
     output->fd = open(output->path, O_WRONLY | O_CLOEXEC | O_APPEND);
     if (output->fd < 0)
         return errno;
@@ -367,6 +377,18 @@ static bool is_through(const char *path)
             !S_ISDIR(info.st_mode));
 }
 
+/* Asked without opening it, of which who reads would be told. */
+static int check_through(const char *path)
+{
+    struct stat info;
+
+    if (stat(path, &info) != 0)
+        return errno;
+    if (open_stream(&info) < 0 && keeps_waiting(path, &info))
+        return ENXIO;
+    return access(path, W_OK) == 0 ? 0 : errno;
+}
+
 /* Signals that end a program wait: half a file is never left beside the one
  * that it was to become.  Our other threads take no signals (os/run/thread.c).
  */
@@ -392,10 +414,11 @@ enum err output_check(const char *path, struct why *why)
 
     if (output_is_stdout(path))
         return ERR_OK;
-    /* To open a pipe is to wait for who reads it, and tells them of us. */
-    if (is_through(path))
-        return access(path, W_OK) == 0 ? ERR_OK
-                                       : file_write_failed(why, path, errno);
+    if (is_through(path)) {
+        const int error = check_through(path);
+
+        return error == 0 ? ERR_OK : file_write_failed(why, path, error);
+    }
     hold_signals(&before);
     err = output_open(&output, path, OUTPUT_WHOLE, 0600, why);
     if (err == ERR_OK)

@@ -8,8 +8,9 @@
  *                          only what is denied.  It is ours in any case.
  *     a symbolic link      its target so; the link stays.  In a folder such as
  *                          /tmp another user's link is refused.
- *     a device, a pipe     written through; so is what our own standard output
+ *     a device, /dev/fd/N  written through; so is what our own standard output
  *                          or standard error goes to.
+ *     a pipe, a socket     refused by its name: nobody may ever read from it.
  *     "-", /dev/stdout     standard output (output_take_stdout).
  * A file that is not writable is not replaced, though its folder would allow
  * it.

@@ -54,9 +54,11 @@ void interrupt_begin(struct flag *flag)
     take(&action);
 }
 
+/* To save may be to wait for who reads: the next one ends that. */
 static void on_late_signal(int number)
 {
     came = number;
+    give_back();
 }
 
 void interrupt_hold(void)

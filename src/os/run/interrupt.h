@@ -14,7 +14,8 @@ enum { INTERRUPT_INT = 2 }; /* SIGINT, as interrupt_signal tells it. */
 /* `flag` is raised by the first of them; one flag at a time. */
 void interrupt_begin(struct flag *flag);
 /* Since the beginning all is done but to save it, which is what they ask for:
- * none of them ends the program before interrupt_end. */
+ * the first that comes before interrupt_end changes nothing, the second ends
+ * the program. */
 void interrupt_hold(void);
 /* Signals do what they did before. */
 void interrupt_end(void);

@@ -171,20 +171,28 @@ static void test_links_in_a_circle(void **state)
     assert_int_equal(unlink(PATH), 0);
 }
 
-/* Written through: both ends are ours, so that nobody waits. */
+/* Written through where it is open; its name alone is refused. */
 static void test_pipe_stays(void **state)
 {
-    char got[8] = {0};
+    char got[8] = {0}, name[32];
+    struct output *output = NULL;
+    struct why why = {0};
     int fd;
 
     (void)state;
     assert_int_equal(mkfifo(PATH, 0600), 0);
     fd = open(PATH, O_RDWR | O_CLOEXEC);
     assert_true(fd >= 0);
-    put(PATH, OUTPUT_WHOLE, "through");
+    assert_int_equal(output_check(PATH, &why), ERR_DENIED);
+    assert_int_equal(output_open(&output, PATH, OUTPUT_WHOLE, 0644, &why),
+                     ERR_DENIED);
+    assert_non_null(strstr(why.text, "a named pipe"));
+    (void)snprintf(name, sizeof name, "/dev/fd/%d", fd);
+    assert_int_equal(output_check(name, &why), ERR_OK);
+    put(name, OUTPUT_WHOLE, "through");
     assert_int_equal(read(fd, got, sizeof got), 7);
     assert_string_equal(got, "through");
-    put(PATH, OUTPUT_LIVE, "live");
+    put(name, OUTPUT_LIVE, "live");
     assert_int_equal(read(fd, got, sizeof got), 4);
     assert_int_equal(close(fd), 0);
     assert_true(S_ISFIFO(look(PATH).st_mode));
