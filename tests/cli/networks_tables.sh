@@ -63,3 +63,7 @@ for data in "wild.csv" "wild.csv --scale minmax" "wild.csv --shape 1x3" wild.svm
 do
     "$MUSTER" train $data --net dense3 --passes 1 -q --format json | sed -n '/"scale"/{n;p}'
 done
+# One label for all rows is nothing to learn, unless it is said to be a number.
+awk -F, '{ print $1 "," $2 ",7" }' wild.csv >constant.csv
+"$MUSTER" train constant.csv --net dense1 -q 2>&1
+"$MUSTER" train constant.csv --net dense1 -q --model linear --passes 1 | grep -c ^model

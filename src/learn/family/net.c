@@ -46,11 +46,14 @@ static enum err begin(struct recipe *recipe, struct why *why)
     return recipe_put(recipe, OPT_BATCH, DEFAULT_BATCH, ORIGIN_DEFAULT, why);
 }
 
-/* NULL: as of linear models, owners do not say whether they are classes. */
+/* NULL: as of linear models, owners do not say whether they are classes, or
+ * there is one label. */
 static const char *model_of(const struct setup *setup)
 {
     const uint32_t classes = setup->data.classes;
 
+    if (classes == 1)
+        return NULL;
     if (setup->hollow && classes > 2)
         return setup_find_number(&setup->data) != NULL ? "linear" : NULL;
     return classes >= 2 ? "softmax" : "linear";
