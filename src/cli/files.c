@@ -153,6 +153,14 @@ static bool trains_network(const struct options *options)
            model_is_network(option_text(options, OPT_INIT));
 }
 
+/* What a run trains that goes on is said in its folder, which is read yet:
+ * then this is asked again. */
+static bool awaits_run(const struct options *options)
+{
+    return option_given(options, OPT_RESUME) &&
+           option_text(options, OPT_DATA) == NULL;
+}
+
 static enum err check_written(const struct options *options,
                               const struct named *row, const char *path,
                               struct why *why)
@@ -170,7 +178,7 @@ static enum err check_written(const struct options *options,
     }
     if (row->role == WRITE_FOLDER)
         return check_folder_name(path, why);
-    err = row->role == WRITE_MODEL
+    err = row->role == WRITE_MODEL && !awaits_run(options)
               ? save_check_name(path, trains_network(options),
                                 "rows to measure on go with --test; ", why)
               : ERR_OK;

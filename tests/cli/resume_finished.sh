@@ -22,3 +22,8 @@ cmp m own && echo "written over"
 # More steps are another matter, where the model is its own.
 "$MUSTER" train --resume=run --steps 5 -q | grep saved
 cmp -s m own || echo "gone on with"
+# What a run trains is said in its folder: a network's name is a network's.
+"$MUSTER" train w.svm -n 2 --net dense2 --passes 1 --out net -q >/dev/null
+"$MUSTER" train --resume=net --save net.safetensors -q | grep saved
+"$MUSTER" train --resume=net --save net.csv 2>&1 | cut -d';' -f1
+"$MUSTER" train --resume=run --save run.safetensors 2>&1 | cut -d';' -f1
