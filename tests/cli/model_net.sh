@@ -57,3 +57,6 @@ print(struct.unpack("<11f", npy[10 + length:]))'
 "$MUSTER" model convert m.safetensors m.txt 2>&1
 "$MUSTER" model convert m.safetensors m.csv 2>&1
 ls
+echo "--- a header of megabytes is not read"
+python3 -c 'import struct, sys; sys.stdout.buffer.write(struct.pack("<Q", 9 << 20) + b"{}" + b" " * ((9 << 20) - 2))' >long.safetensors
+"$MUSTER" model show long.safetensors 2>&1

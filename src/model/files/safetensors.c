@@ -16,7 +16,7 @@
 #include "data/span.h"
 
 #define NOTES    "__metadata__"
-#define HEAD_MAX (UINT64_C(100) << 20) /* As the format's own readers say. */
+#define HEAD_MAX (UINT64_C(8) << 20) /* Of JSON, which takes 20 times that. */
 #define ALIGN    8u
 
 static const struct {
@@ -251,6 +251,9 @@ static enum err read_head(struct safetensors *file, const char *head,
     file->head = json_loadb(head, size, JSON_REJECT_DUPLICATES, &error);
     if (file->head != NULL)
         return ERR_OK;
+    if (error.text[0] == '\0' ||
+        json_error_code(&error) == json_error_out_of_memory)
+        return why_set(why, ERR_NOMEM, "its header: out of memory");
     (void)plain_copy(shown, sizeof shown, error.text, strlen(error.text));
     return why_set(why, ERR_FORMAT, "its header, byte %d: %s", error.position,
                    shown);
@@ -271,7 +274,7 @@ enum err safetensors_read(struct safetensors *file, const void *bytes,
     if (length > HEAD_MAX || length > size - sizeof length)
         return why_set(why, ERR_TRUNCATED,
                        "its header is said to have %llu bytes; the file has "
-                       "%zu, and a header at most 100 MiB",
+                       "%zu, and a header at most 8 MiB",
                        (unsigned long long)length, size);
     head = (const char *)bytes + sizeof length;
     err = read_head(&made, head, (size_t)length, why);
