@@ -19,7 +19,7 @@ train --passes 2 --init two.safetensors -n 2 --out run --resume 2>&1 | cut -c 1-
 "$MUSTER" predict $data one.safetensors --format json | grep -c accuracy
 {
     "$MUSTER" train $data -q --net 'conv3x3x2 relu pool2 dense16 dense10' --init one.safetensors --passes 1
-    "$MUSTER" train $data -q --net 'conv3x3x2 relu pool2 dense10 relu' --init one.safetensors --passes 1
+    "$MUSTER" train $data -q --net 'conv3x3x2 relu pool2 dense10 dense10' --init one.safetensors --passes 1
     printf '1 1:1\n0 2:1\n' >two.svm
     "$MUSTER" train two.svm -q --net dense2 --passes 1 small.safetensors >/dev/null
     printf '1 1:1\n2 2:1\n' >other.svm

@@ -78,7 +78,8 @@ static struct neural_shape shape_of(const struct dataset *data)
     return (struct neural_shape){image->height, image->width, image->channels};
 }
 
-/* Rows that are images and were not said to be are the usual reason. */
+/* Rows that are images and were not said to be are the usual reason why a
+ * window does not fit. */
 static enum err explain_shape(const struct dataset *data, enum err err,
                               struct why *why)
 {
@@ -157,7 +158,14 @@ static enum err check_outputs(const struct setup *setup, struct why *why)
     const size_t outputs = neural_floats(&net->out);
     const bool classes = model_ops(setup->model)->classes;
     const uint32_t wanted = classes ? setup->data.classes : 1;
+    const char *const inner = neural_inner_end(net);
 
+    if (inner != NULL)
+        return why_set(why, ERR_SHAPE,
+                       "--net: it ends with \"%s\", which would change the %s; "
+                       "leave it out, or let dense%u follow",
+                       inner, classes ? "scores of the classes" : "numbers",
+                       wanted);
     if (outputs != wanted)
         return why_set(why, ERR_SHAPE,
                        "--net: its last layer has %zu outputs, and the labels "

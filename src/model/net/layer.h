@@ -64,6 +64,8 @@ struct layer_ops {
     bool reads_output; /* ... or y: so these are kept for all samples. */
     bool rectifies;    /* About half its inputs become 0, for which weights
                           before it make up (neural_draw). */
+    bool inner;        /* Another must follow: the last one's numbers are
+                          scores, which it would change. */
     bool flattens;     /* torch has a Flatten before it, if it is the first
                           such layer and gets images. */
     bool (*parse)(const char *rest, struct layer *layer);
@@ -93,6 +95,12 @@ struct layer_ops {
 const struct layer_ops *layer_find(const char *text, const char **rest);
 /* Name number i; NULL behind the last. */
 const char *layer_name(uint32_t i);
+
+#define LAYER_HINT_SIZE 96
+
+/* What to write for a word of other programs: "is written pool2".  false: it is
+ * no such word. */
+bool layer_guess(const char *word, char hint[LAYER_HINT_SIZE]);
 
 /* A number at *text, which moves behind it; false if there is none, or it is 0
  * or beyond 2^20. */

@@ -59,6 +59,7 @@ static void backward(const struct layer *l, const struct layer_call *call)
 const struct layer_ops layer_drop = {
     .name = "drop",
     .forms = "drop.25",
+    .inner = true,
     .in_place = true,
     .parse = parse,
     .shape = shape,

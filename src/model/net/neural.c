@@ -48,6 +48,7 @@ static enum err parse_layer(const char *word, uint32_t number, struct layer *l,
                             struct why *why)
 {
     const size_t length = word_length(word);
+    char hint[LAYER_HINT_SIZE];
     const char *rest;
 
     (void)snprintf(l->text, sizeof l->text, "%.*s", (int)length, word);
@@ -55,14 +56,17 @@ static enum err parse_layer(const char *word, uint32_t number, struct layer *l,
         return why_set(why, ERR_FORMAT, "layer %u, \"%s...\": too long", number,
                        l->text);
     l->ops = layer_find(l->text, &rest);
+    if (l->ops != NULL && l->ops->parse(rest, l))
+        return ERR_OK;
+    if (layer_guess(l->text, hint))
+        return why_set(why, ERR_FORMAT, "layer %u, \"%s\", %s", number, l->text,
+                       hint);
     if (l->ops == NULL)
         return unknown(l, number, why);
-    if (!l->ops->parse(rest, l))
-        return why_set(why, ERR_FORMAT,
-                       "layer %u, \"%s\": not understood; it is written like "
-                       "%s",
-                       number, l->text, l->ops->forms);
-    return ERR_OK;
+    return why_set(why, ERR_FORMAT,
+                   "layer %u, \"%s\": not understood; it is written like "
+                   "%s",
+                   number, l->text, l->ops->forms);
 }
 
 static enum err fit_layer(struct layer *l, uint32_t number,
@@ -84,7 +88,7 @@ static enum err fit_layer(struct layer *l, uint32_t number,
     if (layer_times(layer_times(l->to.height, l->to.width), l->to.channels) >
             NEURAL_FLOATS_MAX ||
         l->weights > NEURAL_FLOATS_MAX)
-        return why_set(why, ERR_SHAPE,
+        return why_set(why, ERR_RANGE,
                        "layer %u, \"%s\": too many numbers for its input, "
                        "which is %s",
                        number, l->text, below);
@@ -149,14 +153,15 @@ static enum err check_end(const struct neural *net, struct why *why)
 
     print_shape(&net->out, shape);
     if (net->loss == NEURAL_SOFTMAX && neural_floats(&net->out) < 2)
-        return why_set(why, ERR_SHAPE,
-                       "layer %u, \"%s\": its output is %s, and classes need "
-                       "at least 1 x 1 x 2",
-                       net->layer_count, last->text, shape);
+        return why_set(
+            why, ERR_RANGE,
+            "layer %u, \"%s\": its output is %s, and classes need "
+            "at least 1 x 1 x 2; let it end with denseK for K classes",
+            net->layer_count, last->text, shape);
     if (net->parameters == 0)
-        return why_set(why, ERR_SHAPE, "no layer has weights");
+        return why_set(why, ERR_RANGE, "no layer has weights");
     if (net->parameters > NEURAL_FLOATS_MAX)
-        return why_set(why, ERR_SHAPE, "%zu weights; at most %u are possible",
+        return why_set(why, ERR_RANGE, "%zu weights; at most %u are possible",
                        net->parameters, NEURAL_FLOATS_MAX);
     return ERR_OK;
 }
@@ -171,7 +176,7 @@ enum err neural_init(struct neural *net, const char *text,
     if (in->height == 0 || in->width == 0 || in->channels == 0 ||
         layer_times(layer_times(in->height, in->width), in->channels) >
             NEURAL_FLOATS_MAX)
-        return why_set(why, ERR_SHAPE, "an input of %u x %u x %u numbers",
+        return why_set(why, ERR_RANGE, "an input of %u x %u x %u numbers",
                        in->height, in->width, in->channels);
     made.layers = mem_new(NEURAL_LAYERS_MAX + 1, sizeof *made.layers);
     made.tensors = mem_new(NEURAL_TENSORS_MAX, sizeof *made.tensors);
@@ -187,6 +192,13 @@ enum err neural_init(struct neural *net, const char *text,
     }
     *net = made;
     return ERR_OK;
+}
+
+const char *neural_inner_end(const struct neural *net)
+{
+    const struct layer *const last = &net->layers[net->layer_count - 1];
+
+    return last->ops->inner ? last->text : NULL;
 }
 
 void neural_close(struct neural *net)

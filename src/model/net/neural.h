@@ -88,10 +88,14 @@ struct neural {
 };
 
 /* ERR_FORMAT: no such layer.  ERR_SHAPE: it does not fit what is below it;
- * the sentence names the layer and both shapes.  ERR_NOMEM. */
+ * the sentence names the layer and both shapes.  ERR_RANGE: too many
+ * numbers, no weights, too few outputs.  ERR_NOMEM. */
 MUST_CHECK enum err neural_init(struct neural *net, const char *text,
                                 const struct neural_shape *in,
                                 enum neural_loss loss, struct why *why);
+/* The last layer's text, if another must follow it, since it would change the
+ * scores; NULL: none must. */
+const char *neural_inner_end(const struct neural *net);
 void neural_close(struct neural *net); /* Zeroed memory is safe to close. */
 
 /* Sums of a microbatch: one for each parameter, then the size of each tensor

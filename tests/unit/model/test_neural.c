@@ -356,7 +356,7 @@ static void texts_are_refused_in_words(void **state)
         const char *say;
     } wrong[] = {
         {"", ERR_FORMAT, "without a layer"},
-        {"relu", ERR_SHAPE, "no layer has weights"},
+        {"relu", ERR_RANGE, "no layer has weights"},
         {"dense3 cnv3x3x2", ERR_FORMAT,
          "layer 2, \"cnv3x3x2\": there is no such layer; there are conv dense "
          "relu tanh sigmoid pool avg drop"},
@@ -379,8 +379,22 @@ static void texts_are_refused_in_words(void **state)
         {"pool4 pool2 dense3", ERR_SHAPE,
          "layer 2, \"pool2\": its 2 x 2 window is larger than its input, which "
          "is 1 x 2 x 2"},
-        {"dense1", ERR_SHAPE, "1 x 1 x 1"},
-        {"dense1000000 dense1000000", ERR_SHAPE, "too many numbers"},
+        {"dense1", ERR_RANGE, "1 x 1 x 1"},
+        {"dense1000000 dense1000000", ERR_RANGE, "too many numbers"},
+        {"dense3 softmax", ERR_FORMAT,
+         "layer 2, \"softmax\", is implied where it is needed; leave it out"},
+        {"Flatten dense3", ERR_FORMAT, "\"Flatten\", is implied"},
+        {"maxpool2 dense3", ERR_FORMAT, "\"maxpool2\", is written pool2"},
+        {"MaxPool3/2 dense3", ERR_FORMAT, "is written pool3/2"},
+        {"avgpool2 dense3", ERR_FORMAT, "\"avgpool2\", is written avg2"},
+        {"ReLU dense3", ERR_FORMAT, "\"ReLU\", is written relu"},
+        {"Dense3", ERR_FORMAT, "\"Dense3\", is written dense3"},
+        {"linear32 dense3", ERR_FORMAT, "is written dense32"},
+        {"fc32 dense3", ERR_FORMAT, "is written dense32"},
+        {"dropout.5 dense3", ERR_FORMAT, "is written drop.5"},
+        {"Dropout0.5 dense3", ERR_FORMAT, "is written drop0.5"},
+        {"conv32 dense3", ERR_FORMAT, "written like conv3x3x32"},
+        {"conv3x32 dense3", ERR_FORMAT, "written like conv3x3x32"},
         {"dense3 dense3dense3dense3dense3dense3dense3", ERR_FORMAT, "too long"},
     };
 
@@ -421,7 +435,7 @@ static void sizes_that_wrap_are_refused(void **state)
 
         assert_int_equal(neural_init(&net, wrong[i].text, &wrong[i].in,
                                      NEURAL_SOFTMAX, &why),
-                         ERR_SHAPE);
+                         ERR_RANGE);
         if (strstr(why.text, wrong[i].say) == NULL)
             fail_msg("\"%s\" says: %s", wrong[i].text, why.text);
     }

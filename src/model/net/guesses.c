@@ -1,0 +1,56 @@
+/*
+ * guesses.c - layers as other programs call them, and what they are here.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/net/layer.h"
+
+static const struct guess {
+    const char *begins, *here; /* NULL: no layer, since the loss has it. */
+} guesses[] = {
+    {"softmax", NULL},       {"logsoftmax", NULL},
+    {"log_softmax", NULL},   {"flatten", NULL},
+    {"maxpool", "pool"},     {"max_pool", "pool"},
+    {"avgpool", "avg"},      {"avg_pool", "avg"},
+    {"linear", "dense"},     {"fc", "dense"},
+    {"dropout", "drop"},     {"conv2d", "conv"},
+    {"logistic", "sigmoid"}, {"", ""}, /* Another case. */
+};
+
+static bool is_layer(const char *text)
+{
+    struct layer layer = {0};
+    const char *rest;
+
+    layer.ops = layer_find(text, &rest);
+    return layer.ops != NULL && layer.ops->parse(rest, &layer);
+}
+
+bool layer_guess(const char *word, char hint[LAYER_HINT_SIZE])
+{
+    char lower[NEURAL_TEXT_MAX] = "";
+
+    for (size_t i = 0; i + 1 < sizeof lower && word[i] != '\0'; i++)
+        lower[i] = (char)tolower((unsigned char)word[i]);
+    for (size_t i = 0; i < sizeof guesses / sizeof *guesses; i++) {
+        const struct guess *const guess = &guesses[i];
+        const size_t length = strlen(guess->begins);
+        char here[2 * NEURAL_TEXT_MAX];
+
+        if (strncmp(lower, guess->begins, length) != 0)
+            continue;
+        (void)snprintf(here, sizeof here, "%s%s",
+                       guess->here != NULL ? guess->here : "", lower + length);
+        if (guess->here == NULL)
+            (void)snprintf(hint, LAYER_HINT_SIZE,
+                           "is implied where it is needed; leave it out");
+        else if (is_layer(here))
+            (void)snprintf(hint, LAYER_HINT_SIZE, "is written %s", here);
+        else
+            continue;
+        return true;
+    }
+    return false;
+}
