@@ -56,7 +56,7 @@
 #include "math/exact/tally.h"
 #include "optim/optim.h"
 
-#define MSG_VERSION  15u
+#define MSG_VERSION  16u
 #define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
 #define REASON_SIZE  256u
 #define DIMS_MAX     (UINT32_C(1) << 24)
@@ -313,6 +313,8 @@ struct msg_round {
     uint32_t soft;  /* struct evaluation. */
     uint32_t parts; /* Of coded data; 0 unless it is a product. */
     uint32_t dims;  /* Of weights and direction. */
+    bool narrow;    /* Who computes rounds the weights to floats first, so they
+                       travel as floats.  Of vectors, they alone. */
     const double *weights;
     /* At the coordinator: its first `mirrored` weights are there already, where
      * its driver wanted them; NULL: they are not. */

@@ -49,6 +49,7 @@ static enum err open_net(struct objective *o,
     o->vectors = 1;
     o->length = o->weights = (uint32_t)net->parameters;
     o->net = net;
+    o->narrow = true;
     return follow_init_blocks(&o->follow, end, net->tensor_count, NEURAL_BITS,
                               o->chunks);
 }

@@ -47,6 +47,9 @@ struct objective {
     uint32_t vectors, length; /* What of the weights is hashed: so many vectors,
                                  the first `length` of each. */
     const struct neural *net; /* ... or, of a network, as neural_hash does. */
+    bool narrow;              /* Evaluators round the weights to floats first:
+                                 neither bits nor sentences depend on whether
+                                 somebody else has. */
     struct scale *scale;
     /* Not the caller's business. */
     uint8_t room[BRIEF_MAX];

@@ -704,6 +704,7 @@ static void fill_options(struct world *world)
                 .stints = from->watch != NULL},
         .vectors = 1,
         .length = oracle->dims,
+        .narrow = from->net != NULL,
         .config = hash_bytes(&from->seed, sizeof from->seed),
         .arithmetic = world->arithmetic,
         .code = from->code,

@@ -6,8 +6,8 @@
  *
  *     ROUND  kind 1 | key 44 | assignment 8 | coded 1 | delays 16
  *            | count 4 | items 20 each | 3 flags | kind 1 | soft 1 | parts 4
- *            if a product | dims 4, 0s to the next line
- *            | weights 8 each, 0s to the next line
+ *            if a product | dims 4 | narrow 1, 0s to the next line
+ *            | weights 8 each, of a narrow one 4, 0s to the next line
  *            | of a HESSVEC the direction like them
  *            | unless a product the first exponent 2 and the others less it,
  *            packed, the last one that of the loss
@@ -26,7 +26,8 @@
  * are of MEM_LINE bytes from the message's first: where that lies on a line of
  * memory the weights can be read in place.  Exponents hardly differ: packed
  * they take half a byte each, of 2, and constant ones next to nothing.
- * Weights and rows pass as bits; whether they are finite the core judges.
+ * Weights and rows pass as bits, but floats that are no numbers; whether they
+ * are finite the core judges.
  */
 #include "wire/codec.h"
 
@@ -405,11 +406,25 @@ enum err codec_decode(const uint8_t *data, size_t size, struct codec_room *room,
     return decode(data, size, room, false, msg);
 }
 
-enum err codec_decode_here(const uint8_t *data, size_t size,
-                           struct codec_room *room, struct msg *msg)
+/* Floats become doubles where they begin, over all that follows them: that has
+ * been read. */
+static void widen_here(uint8_t *data, struct msg_round *round)
 {
+    const ptrdiff_t at = (const uint8_t *)round->weights - data;
+
+    widen_floats(data + at, round->dims, (double *)(void *)(data + at));
+}
+
+enum err codec_decode_here(uint8_t *data, size_t size, struct codec_room *room,
+                           struct msg *msg)
+{
+    enum err err;
+
     CHECK((uintptr_t)data % MEM_LINE == 0);
-    return decode(data, size, room, true, msg);
+    err = decode(data, size, room, true, msg);
+    if (err == ERR_OK && msg->kind == MSG_ROUND && msg->round.narrow)
+        widen_here(data, &msg->round);
+    return err;
 }
 
 /* --- messages whose vectors lie elsewhere -------------------------------- */

@@ -56,8 +56,9 @@ MUST_CHECK enum err codec_decode(const uint8_t *data, size_t size,
                                  struct codec_room *room, struct msg *msg);
 /* The same, but weights and direction of a ROUND stay where they are in `data`,
  * which begins on a line (MEM_LINE); exponents of a scale that `room` has are
- * not read again. */
-MUST_CHECK enum err codec_decode_here(const uint8_t *data, size_t size,
+ * not read again.  Narrow weights are widened there, so `data` has room for the
+ * job's largest message, and what was in it is gone. */
+MUST_CHECK enum err codec_decode_here(uint8_t *data, size_t size,
                                       struct codec_room *room, struct msg *msg);
 /* Bytes from which codec_peek_round can tell. */
 #define CODEC_PEEK_BYTES 45u
@@ -69,7 +70,9 @@ bool codec_peek_round(const uint8_t *data, size_t size, struct round_key *key);
  *     kind + 64 1 | place 4 | sequence 8 | the message's fields but vectors
  *
  * ROUND and TALLY can be sent so; what lies there are the weights and exponents
- * of a ROUND (codec_lay_vectors), the sums of a TALLY as they lie in memory. */
+ * of a ROUND (codec_lay_vectors), the sums of a TALLY as they lie in memory.
+ * Narrow weights are doubles there: whoever stepped wrote them so, and they are
+ * read in place. */
 struct posted {
     uint32_t place;
     uint64_t sequence;

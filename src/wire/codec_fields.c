@@ -6,6 +6,10 @@
 #include "core/link/offset.h"
 #include "wire/codec_parts.h"
 
+#define SOME_FLOATS    1024u
+#define FLOAT_SIGN     0x80000000u
+#define FLOAT_INFINITE 0x7f800000u /* Above are those that are no numbers. */
+
 bool codec_name_valid(const char *name)
 {
     const size_t size = strlen(name);
@@ -121,6 +125,53 @@ void put_vector(struct writer *out, const double *values, size_t count)
 void get_vector(struct reader *in, double *values, size_t count)
 {
     get_bytes(in, values, count * sizeof *values);
+}
+
+void put_floats(struct writer *out, const double *values, size_t count)
+{
+    float some[SOME_FLOATS];
+
+    for (size_t at = 0; at < count; at += SOME_FLOATS) {
+        const size_t left = count - at;
+        const size_t n = left < SOME_FLOATS ? left : SOME_FLOATS;
+
+        for (size_t j = 0; j < n; j++)
+            some[j] = (float)values[at + j];
+        put_bytes(out, some, n * sizeof *some);
+    }
+}
+
+const uint8_t *get_floats(struct reader *in, size_t count)
+{
+    const uint8_t *const view = get_view(in, count * sizeof(float));
+    uint32_t largest = 0;
+
+    for (size_t j = 0; in->ok && j < count; j++) {
+        uint32_t bits;
+
+        memcpy(&bits, view + j * sizeof bits, sizeof bits);
+        bits &= ~FLOAT_SIGN;
+        largest = bits > largest ? bits : largest;
+    }
+    must(in, largest <= FLOAT_INFINITE);
+    return view;
+}
+
+void widen_floats(const uint8_t *from, size_t count, double *to)
+{
+    float some[SOME_FLOATS];
+
+    /* The last come first, and by way of `some`: they may lie where `to` has
+     * the first of twice their size. */
+    for (size_t end = count; end > 0;) {
+        const size_t over = end % SOME_FLOATS;
+        const size_t n = over > 0 ? over : SOME_FLOATS;
+
+        end -= n;
+        memcpy(some, from + end * sizeof *some, n * sizeof *some);
+        for (size_t j = 0; j < n; j++)
+            to[end + j] = (double)some[j];
+    }
 }
 
 int64_t get_time(struct reader *in)

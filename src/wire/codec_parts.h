@@ -45,6 +45,14 @@ bool get_version(struct reader *in, uint32_t *version);
 /* Vectors are nearly all of the bytes: they are copied as they lie. */
 void put_vector(struct writer *out, const double *values, size_t count);
 void get_vector(struct reader *in, double *values, size_t count);
+/* Rounded to floats, to nearest; what is beyond them becomes infinite, as it
+ * would where they are computed with. */
+void put_floats(struct writer *out, const double *values, size_t count);
+/* A view.  No writer's weights are NaN, of which some would not come through
+ * a double with the same bits. */
+const uint8_t *get_floats(struct reader *in, size_t count);
+/* `to` may begin where `from` does. */
+void widen_floats(const uint8_t *from, size_t count, double *to);
 /* Times that a clock may show: what is added to them does not overflow. */
 int64_t get_time(struct reader *in);
 
@@ -95,7 +103,8 @@ void get_round_head(struct reader *in, const struct codec_room *room,
                     struct msg_round *round);
 void get_round_vectors(struct reader *in, struct codec_room *room,
                        struct msg_round *round);
-/* The same where they are; exponents that the room has are not read again. */
+/* The same where they are, narrow weights as floats still; exponents that the
+ * room has are not read again. */
 void find_round_vectors(struct reader *in, struct codec_room *room,
                         struct msg_round *round);
 void put_work(struct writer *out, const struct msg_work *work);

@@ -90,6 +90,7 @@ void put_round_head(struct writer *out, const struct msg_round *round)
     if (evaluation_is_product(round->kind))
         put_u32(out, round->parts);
     put_u32(out, round->dims);
+    put_bool(out, round->narrow);
 }
 
 size_t to_line(size_t bytes)
@@ -141,7 +142,10 @@ static void put_exponents(struct writer *out, const int16_t *exponent,
 /* ... and these. */
 static void put_round_weights(struct writer *out, const struct msg_round *round)
 {
-    put_vector(out, round->weights, round->dims);
+    if (round->narrow)
+        put_floats(out, round->weights, round->dims);
+    else
+        put_vector(out, round->weights, round->dims);
     put_pad(out);
     if (round->kind != EVALUATE_HESSVEC)
         return;
@@ -255,12 +259,15 @@ void get_round_head(struct reader *in, const struct codec_room *room,
     /* A product multiplies what may be as long as an answer. */
     must(in, round->dims > 0 && (product ? round->dims <= room->sum_dims
                                          : round->dims == room->dims));
+    round->narrow = get_bool(in);
+    must(in, !round->narrow || round->kind == EVALUATE_GRADIENT);
 }
 
-/* A vector of weights: a view of the message. */
-static const uint8_t *get_weights(struct reader *in, uint32_t dims)
+/* A vector as long as the weights: a view of the message. */
+static const uint8_t *get_weights(struct reader *in, uint32_t dims, bool narrow)
 {
-    const uint8_t *view = get_view(in, dims * sizeof(double));
+    const uint8_t *view =
+        narrow ? get_floats(in, dims) : get_view(in, dims * sizeof(double));
 
     get_pad(in);
     return view;
@@ -295,12 +302,15 @@ void get_round_vectors(struct reader *in, struct codec_room *room,
 
     get_pad(in);
     if (in->ok)
-        weights = get_weights(in, round->dims);
+        weights = get_weights(in, round->dims, round->narrow);
     if (in->ok && round->kind == EVALUATE_HESSVEC)
-        direction = get_weights(in, round->dims);
+        direction = get_weights(in, round->dims, false);
     if (!in->ok)
         return;
-    memcpy(room->weights, weights, bytes);
+    if (round->narrow)
+        widen_floats(weights, round->dims, room->weights);
+    else
+        memcpy(room->weights, weights, bytes);
     round->weights = room->weights;
     if (direction != NULL) {
         memcpy(room->direction, direction, bytes);
@@ -314,11 +324,11 @@ void find_round_vectors(struct reader *in, struct codec_room *room,
 {
     get_pad(in);
     if (in->ok)
-        round->weights =
-            (const double *)(const void *)get_weights(in, round->dims);
+        round->weights = (const double *)(const void *)get_weights(
+            in, round->dims, round->narrow);
     if (in->ok && round->kind == EVALUATE_HESSVEC)
         round->direction =
-            (const double *)(const void *)get_weights(in, round->dims);
+            (const double *)(const void *)get_weights(in, round->dims, false);
     if (in->ok)
         get_round_exponents(in, room, round);
 }

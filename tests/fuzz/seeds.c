@@ -104,6 +104,7 @@ static void keep_rounds(struct rng *rng, struct random_room *room)
     random_msg(rng, MSG_ROUND, room, &msg);
     shorten(&msg, room);
     msg.leaf = 0;
+    msg.round.narrow = false;
     for (int kind = 0; kind <= EVALUATE_BACK; kind++) {
         msg.round.kind = (enum evaluation_kind)kind;
         msg.round.parts = evaluation_is_product(msg.round.kind) ? 3 : 0;
@@ -114,6 +115,10 @@ static void keep_rounds(struct rng *rng, struct random_room *room)
     msg.round.kind = EVALUATE_GRADIENT;
     msg.round.parts = 0;
     keep_posted("posted_round", &msg);
+    for (uint32_t j = 0; j < RANDOM_DIMS; j++)
+        room->weights[j] = 1.0 / (1 + j);
+    msg.round.narrow = true;
+    keep_msg("round_narrow", &msg);
 }
 
 static void keep_messages(void)

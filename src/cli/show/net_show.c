@@ -10,8 +10,9 @@
 #include "math/isa.h"
 #include "model/net/work.h"
 
-/* Of each parameter a worker fills a weight as it came (fp64) and as layers
- * take it (fp32), a sum, and an exponent; tests/memory/network.py measures. */
+/* Of each parameter a worker fills a weight as evaluators are given it (fp64;
+ * fp32 is widened where it came) and as layers take it (fp32), a sum, and an
+ * exponent; tests/memory/network.py measures. */
 #define WEIGHT_BYTES                                                           \
     (sizeof(double) + sizeof(float) + sizeof(int64_t) + sizeof(int16_t))
 /* It sets aside twelve vectors more, for rounds to come, which take memory once

@@ -53,6 +53,7 @@ struct coordinator_options {
     /* The weights are so many vectors, dims / vectors apart, of each of which
      * the first `length` numbers count: the others are padding. */
     uint32_t vectors, length;
+    bool narrow; /* Workers round them to floats: they travel as such. */
     struct digest config;     /* Of everything that decides the bits. */
     struct digest arithmetic; /* Workers must compute these bits. */
     struct code_spec code;

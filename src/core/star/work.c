@@ -122,6 +122,7 @@ static void put_weights(const struct coordinator *c, struct msg_round *msg)
     msg->soft = c->what.soft;
     msg->parts = product_on(c) ? c->code.parts : 0;
     msg->dims = round_vector_dims(c);
+    msg->narrow = c->options.narrow && msg->kind == EVALUATE_GRADIENT;
     msg->weights = c->what.w;
     if (msg->weights == trainer_weights(&c->trainer))
         msg->mirror = trainer_mirrored(&c->trainer, &msg->mirrored);

@@ -538,6 +538,7 @@ static void describe_core(struct train *train, const struct digest *data)
         .job = user ? describe_user_job(train, data) : describe_job(train),
         .vectors = train->objective.vectors,
         .length = train->objective.length,
+        .narrow = train->objective.narrow,
         .config = options->config,
         .arithmetic = arithmetic_digest(),
         .code = options->code,

@@ -204,7 +204,7 @@ static enum err decode(struct node *node, const uint8_t *data, size_t size,
 
     if (data != node->inbox)
         return codec_decode(data, size, &node->room, msg);
-    err = codec_decode_here(data, size, &node->kept, msg);
+    err = codec_decode_here(node->inbox, size, &node->kept, msg);
     if (err == ERR_OK && msg->kind == MSG_ROUND) {
         msg->round.kept = INBOX;
         msg->round.kept_scale = true;

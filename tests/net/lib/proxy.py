@@ -46,7 +46,7 @@ class Proxy:
         self.refusing = False
         self.count = 0
         self.stalls = 0
-        self.bytes = 0
+        self.carried = {UP: 0, DOWN: 0}  # Bytes.
         self.open = set()
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self._main, daemon=True)
@@ -126,7 +126,7 @@ class Proxy:
     async def _carry(self, reader, writer, direction, number):
         rng = random.Random(f"{self.road.seed} {number} {direction}")
         queue = asyncio.Queue()
-        sender = asyncio.ensure_future(self._deliver(queue, writer))
+        sender = asyncio.ensure_future(self._deliver(queue, writer, direction))
         free_at = self.loop.time()  # When the road has carried all before.
         last_at = free_at
         try:
@@ -150,7 +150,7 @@ class Proxy:
             sender.cancel()
             raise
 
-    async def _deliver(self, queue, writer):
+    async def _deliver(self, queue, writer, direction):
         while True:
             at, data = await queue.get()
             wait = at - self.loop.time()
@@ -163,7 +163,7 @@ class Proxy:
             if self.flips > 0:
                 self.flips -= 1
                 data = bytes([data[0] ^ 1]) + data[1:]
-            self.bytes += len(data)
+            self.carried[direction] += len(data)
             writer.write(data)
             await writer.drain()
 

@@ -132,6 +132,24 @@ static void test_view_before_round(void **state)
     close_play(&play);
 }
 
+/* How weights travel is the job's; the core knows no more of it. */
+static void test_weights_travel_as_the_job_says(void **state)
+{
+    struct coordinator_options options = stage_options("uncoded", 2, 0, 3);
+
+    (void)state;
+    for (int narrow = 0; narrow < 2; narrow++) {
+        struct play play;
+
+        options.narrow = narrow != 0;
+        open_options(&play, &options);
+        assert_int_equal(stage_count_msg(&play.actions, MSG_ROUND), 2);
+        assert_int_equal(stage_find(&play.actions, MSG_ROUND)->round.narrow,
+                         narrow);
+        close_play(&play);
+    }
+}
+
 static void test_step_commits_when_covered(void **state)
 {
     struct play play;
@@ -725,6 +743,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_view_before_round),
+        cmocka_unit_test(test_weights_travel_as_the_job_says),
         cmocka_unit_test(test_step_commits_when_covered),
         cmocka_unit_test(test_duplicates_are_dropped),
         cmocka_unit_test(test_stale_keys_are_dropped),

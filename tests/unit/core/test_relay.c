@@ -61,6 +61,7 @@ static void cast_as(struct play *play, uint32_t step_number, bool repeat,
     msg.round.key = play->key;
     msg.round.kind = EVALUATE_GRADIENT;
     msg.round.dims = 8;
+    msg.round.narrow = true;
     msg.round.weights = weights;
     msg.round.exponent = exponent;
     msg.round.repeat = repeat;
@@ -201,6 +202,7 @@ static void test_weights_go_to_each_leaf(void **state)
     assert_int_equal(round->round.assignment, 5);
     assert_int_equal(round->round.items[0].id, 4);
     assert_float_equal(round->round.weights[7], 8, 0);
+    assert_true(round->round.narrow);
     close_play(&play);
 }
 

@@ -329,6 +329,25 @@ static void test_a_leaf_is_sent_all(void **state)
     assert_sent_plain(f, &round);
 }
 
+/* Narrow weights are floats on a link only: on a board they lie where they were
+ * written. */
+static void test_narrow_weights_are_wide_on_a_board(void **state)
+{
+    struct fixture *f = *state;
+    struct msg got, round = round_of(f, 3);
+
+    round.round.narrow = true;
+    f->weights[1] = 1.0 / 3;
+    assert_true(posting_fill(&f->posting, BOARD_NONE, &f->envelope, &round));
+    assert_sent_plain(f, &round);
+    assert_true(posting_fill(&f->posting, 0, &f->envelope, &round));
+    assert_int_equal(
+        answer_round(f->board, &f->room, bytes(f), f->envelope.head_size, &got),
+        ERR_OK);
+    assert_true(got.round.narrow);
+    assert_round(f, &got);
+}
+
 /* On coded data a round's vector may be as long as the rows are many. */
 static void test_products_are_posted_if_they_fit(void **state)
 {
@@ -432,6 +451,7 @@ int main(void)
         TEST(test_other_messages_are_sent),
         TEST(test_lies_are_no_messages),
         TEST(test_a_leaf_is_sent_all),
+        TEST(test_narrow_weights_are_wide_on_a_board),
         TEST(test_products_are_posted_if_they_fit),
         TEST(test_hessians_too_large_are_not_planned_for),
     };

@@ -30,6 +30,18 @@ static double random_bits(struct rng *rng)
     return value;
 }
 
+/* Any float that is a number, as those that have come over a wire are. */
+static double random_float(struct rng *rng)
+{
+    uint32_t bits = (uint32_t)rng_next(rng);
+    float value;
+
+    if ((bits & 0x7f800000) == 0x7f800000)
+        bits &= 0xff800000; /* Infinite. */
+    memcpy(&value, &bits, sizeof value);
+    return (double)value;
+}
+
 static void random_name(struct rng *rng, char *name, size_t capacity)
 {
     static const char letters[] = "ABCXYZabcxyz0189._-";
@@ -227,6 +239,9 @@ static void random_round(struct rng *rng, struct random_room *room,
     round->soft = (uint32_t)rng_below(rng, LOSS_SOFTS + 1);
     round->parts = evaluation_is_product(round->kind) ? random_u32(rng) : 0;
     round->dims = RANDOM_DIMS;
+    round->narrow = round->kind == EVALUATE_GRADIENT && rng_chance(rng, 0.5);
+    for (uint32_t j = 0; round->narrow && j < RANDOM_DIMS; j++)
+        room->weights[j] = random_float(rng);
     round->direction = round->kind == EVALUATE_HESSVEC ? room->direction : NULL;
     round->exponent = room->exponent;
     round->weights = room->weights;

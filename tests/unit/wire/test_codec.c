@@ -5,6 +5,7 @@
  */
 #include "wire/codec.h"
 
+#include <float.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -190,6 +191,7 @@ static void test_rounds_are_read_where_they_are(void **state)
         assert_true((const uint8_t *)got.round.weights > f->bytes);
         assert_int_equal((uintptr_t)got.round.weights % MEM_LINE, 0);
         assert_int_equal(codec_encode(&got, f->again), f->size);
+        assert_int_equal(codec_encode(&sent, f->bytes), f->size);
         assert_memory_equal(f->again, f->bytes, f->size);
         assert_true(codec_peek_round(f->bytes, CODEC_PEEK_BYTES, &key));
         assert_true(key_equal(&key, &sent.round.key));
@@ -207,6 +209,77 @@ static void test_rounds_are_read_where_they_are(void **state)
     }
     make(f, MSG_WORK, &sent);
     assert_false(codec_peek_round(f->bytes, f->size, &key));
+}
+
+static uint32_t bits_at(const uint8_t *at)
+{
+    uint32_t bits;
+
+    memcpy(&bits, at, sizeof bits);
+    return bits;
+}
+
+/* Narrow weights arrive as rounding makes them, whatever they were, and are
+ * passed on with the same bytes; nothing else is rounded. */
+static void test_narrow_weights_are_floats(void **state)
+{
+    static const double hard[] = {0.0,
+                                  -0.0,
+                                  1.0 / 3,
+                                  -1.0 - 0x1p-24,  /* A tie: to even. */
+                                  1.0 + 0x1.8p-23, /* Up. */
+                                  0x1p-149,        /* The least. */
+                                  -0x1p-150,       /* A tie: -0. */
+                                  0x1.8p-149,      /* Denormal, a tie. */
+                                  DBL_MIN,         /* 0. */
+                                  FLT_MAX,
+                                  0x1.ffffffp127 - 0x1p75, /* Still FLT_MAX. */
+                                  -0x1.ffffffp127,         /* Infinite. */
+                                  DBL_MAX};
+    struct fixture *f = *state;
+    double wanted[RANDOM_DIMS];
+    struct msg sent, got;
+    size_t at, wide;
+
+    do
+        make(f, MSG_ROUND, &sent);
+    while (sent.round.kind != EVALUATE_GRADIENT);
+    sent.leaf = 0;
+    sent.round.narrow = false;
+    wide = codec_encode(&sent, f->bytes);
+    sent.round.narrow = true;
+    for (uint32_t j = 0; j < RANDOM_DIMS; j++) {
+        f->random.weights[j] = hard[j % (sizeof hard / sizeof *hard)];
+        wanted[j] = (double)(float)f->random.weights[j];
+    }
+    f->size = codec_encode(&sent, f->bytes);
+    assert_int_equal(wide - f->size, (RANDOM_DIMS * 8 + 63) / 64 * 64 -
+                                         (RANDOM_DIMS * 4 + 63) / 64 * 64);
+    at = codec_encode_head(&sent, f->again);
+    codec_room_forget(&f->room);
+    assert_int_equal(codec_decode(f->bytes, f->size, &f->room, &got), ERR_OK);
+    assert_memory_equal(got.round.weights, wanted, sizeof wanted);
+    assert_int_equal(codec_encode(&got, f->again), f->size);
+    assert_memory_equal(f->again, f->bytes, f->size);
+    assert_int_equal(codec_decode_here(f->again, f->size, &f->room, &got),
+                     ERR_OK);
+    assert_ptr_equal(got.round.weights, f->again + at);
+    assert_memory_equal(got.round.weights, wanted, sizeof wanted);
+
+    assert_int_equal(bits_at(f->bytes + at + 4), 0x80000000);
+    assert_int_equal(bits_at(f->bytes + at + 11 * 4), 0xff800000);
+    for (uint32_t i = 0; i < 4; i++) {
+        const uint32_t none[] = {0x7f800001, 0x7fc00000, 0xff800001,
+                                 0xffffffff};
+
+        memcpy(f->bytes + at + (RANDOM_DIMS - 1) * 4, &none[i], 4);
+        assert_false(decodes(f, f->bytes, f->size));
+        assert_int_equal(codec_decode_here(f->bytes, f->size, &f->room, &got),
+                         ERR_FORMAT);
+    }
+    sent.round.kind = EVALUATE_HESSVEC; /* Gradients alone. */
+    sent.round.direction = f->random.direction;
+    assert_false(decodes(f, f->bytes, codec_encode(&sent, f->bytes)));
 }
 
 /* The same of rounds that are copied. */
@@ -246,6 +319,7 @@ static void test_nothing_follows_a_product(void **state)
     make(f, MSG_ROUND, &sent);
     sent.leaf = 0;
     sent.round.kind = EVALUATE_SCORES;
+    sent.round.narrow = false;
     sent.round.direction = NULL;
     f->size = codec_encode(&sent, f->bytes);
     assert_int_equal(codec_decode_here(f->bytes, f->size, &f->room, &got),
@@ -543,6 +617,7 @@ int main(void)
         cmocka_unit_test(test_packed_sums),
         cmocka_unit_test(test_fields_land_where_they_belong),
         cmocka_unit_test(test_rounds_are_read_where_they_are),
+        cmocka_unit_test(test_narrow_weights_are_floats),
         cmocka_unit_test(test_a_known_scale_is_not_read_again),
         cmocka_unit_test(test_nothing_follows_a_product),
         cmocka_unit_test(test_pads_are_zeros),
