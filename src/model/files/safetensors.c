@@ -16,7 +16,7 @@
 #include "data/span.h"
 
 #define NOTES    "__metadata__"
-#define HEAD_MAX (UINT64_C(8) << 20) /* Of JSON, which takes 20 times that. */
+#define HEAD_MAX (UINT64_C(100) << 20) /* As the format's own readers say. */
 #define ALIGN    8u
 
 static const struct {
@@ -274,7 +274,7 @@ enum err safetensors_read(struct safetensors *file, const void *bytes,
     if (length > HEAD_MAX || length > size - sizeof length)
         return why_set(why, ERR_TRUNCATED,
                        "its header is said to have %llu bytes; the file has "
-                       "%zu, and a header at most 8 MiB",
+                       "%zu, and a header at most 100 MiB",
                        (unsigned long long)length, size);
     head = (const char *)bytes + sizeof length;
     err = read_head(&made, head, (size_t)length, why);
