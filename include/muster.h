@@ -294,11 +294,13 @@ struct muster_info {
                              C sum of losses. */
     double gradient_norm; /* Of the same; the key "tol" is of the mean. */
     double seconds;
-    int32_t converged; /* 1: the rule to stop was met, or no further step can
-                          improve the model; 0 also if it could not go on. */
-    int32_t signal;    /* That stopped it, or came too late; 0 = none. */
-    const char *hash;  /* SHA-256 of the weights: equal on every machine. */
-    const char *ended; /* How it ended, in words. */
+    int32_t converged;   /* 1: the rule to stop was met, or no further step can
+                            improve the model; 0 also if it could not go on. */
+    int32_t signal;      /* That stopped it, or came too late; 0 = none. */
+    const char *hash;    /* SHA-256 of the weights: equal on every machine. */
+    const char *ended;   /* How it ended, in words. */
+    const char *warning; /* What is wrong with the model all the same: a network
+                            that is no better than a constant; or "". */
 };
 
 /* Texts are the model's. */

@@ -205,9 +205,8 @@ def check_recipe(recipe, said):
 IN_SENTENCES = {"add n N,": "add workers=N,", "leave out n, listen and out": "leave out workers "
                 "and address", "optim sgd": "solver sgd", "optim lbfgs": "solver lbfgs",
                 "after steps passes": "after max_iter passes",
-                "a smaller lr helps": "a smaller rate helps: recipe={'lr': ...}",
-                "a smaller lr or a larger l2 helps": "a smaller rate (recipe={'lr': ...}) or more "
-                "penalty (a smaller C, a larger alpha) helps"}
+                "optim adam": "solver adam", "clip 1": "recipe={'clip': 1}",
+                "or a larger l2 helps": "or more penalty (a smaller C, a larger alpha) helps"}
 
 
 def in_parameters(why, said):
@@ -218,7 +217,7 @@ def in_parameters(why, said):
         why = f"{said[bare]}{':' if key.endswith(':') else ''} {rest}"
     for key, parameter in IN_SENTENCES.items():
         why = why.replace(key, parameter)
-    return why
+    return why if "lr" in said else why.replace("a smaller lr", "a smaller rate (recipe={'lr': ...})")
 
 
 def threads_of(jobs):
@@ -410,6 +409,9 @@ class Estimator:
             warnings.warn(f"the callback said stop at step {progress.stopped}; by then the "
                           f"workers had gone on, and the training ended at step {made.steps}",
                           UserWarning, stacklevel=3)
+        elif made.info.get("warning"):
+            warnings.warn(in_parameters(made.info["warning"], self._said),
+                          learned("ConvergenceWarning", UserWarning), stacklevel=3)
         if progress.curve:
             self.loss_curve_ = progress.curve
         return made

@@ -61,7 +61,7 @@ Csr = structure("Csr", "q rows,q columns,p begin,e begin_type,p column,e column_
 Vector = structure("Vector", "p values,e type,q count,l step")
 Info = structure("Info", "s kind,u features,u outputs,u classes,u intercept,q dims,q steps,"
                  "q evaluations,d objective,d gradient_norm,d seconds,i converged,i signal,"
-                 "s hash,s ended")
+                 "s hash,s ended,s warning")
 Score = structure("Score", "d accuracy,d auc,d f1,d precision,d recall,d logloss,d mse,"
                   "d objective,q steps")
 Function = structure("Function", "u dims,u chunks,q rows,p gradient,p hessvec,p context")

@@ -161,7 +161,7 @@ def fit_direct(choices, rows, watch, log):
 
 
 TRAINED = ("steps", "evaluations", "objective", "gradient_norm", "seconds", "converged", "signal",
-           "hash", "ended")  # Of muster_info: what a model's text does not hold.
+           "hash", "ended", "warning")  # Of muster_info: what a model's text does not hold.
 
 
 def info_of(model):

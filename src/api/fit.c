@@ -10,6 +10,7 @@
 #include "api/witness.h"
 #include "base/mem.h"
 #include "core/run/journal.h"
+#include "learn/family/constant.h"
 #include "learn/fit.h"
 #include "learn/folds.h"
 #include "learn/save.h"
@@ -143,6 +144,8 @@ static const char *how_it_ended(const struct train_result *result)
 static void describe(const struct fitting *f, const struct train_result *result,
                      struct muster_model *model)
 {
+    char warning[CONSTANT_TEXT];
+
     model->dims = model_file_numbers(&model->file);
     model->steps = result->steps;
     model->evaluations = result->evaluations;
@@ -155,6 +158,8 @@ static void describe(const struct fitting *f, const struct train_result *result,
     (void)digest_text(&result->hash, model->hash);
     (void)snprintf(model->ended, sizeof model->ended, "%s",
                    how_it_ended(result));
+    if (constant_sentence(&f->setup, result, warning) != NULL)
+        status_keys(warning, model->warning);
 }
 
 static enum err make_model(struct fitting *f, const struct train_result *result,

@@ -42,6 +42,7 @@ struct muster_model {
     int signal; /* That stopped it; 0 = none. */
     char hash[DIGEST_TEXT];
     char ended[WHY_SIZE];
+    char warning[WHY_SIZE];
 };
 
 /* --- status.c --------------------------------------------------------------
@@ -68,6 +69,9 @@ MUST_CHECK enum err struct_give(void *given, size_t least, size_t own,
 fenv_t floats_own(void);
 void floats_restore(const fenv_t *host);
 
+/* Keys are flags without their dashes, in sentences, too: `why`, of
+ * MUSTER_WHY_SIZE, gets such a text. */
+void status_keys(const char *text, char *why);
 /* For a function of muster.h that ends with `err`: copies the sentence, or a
  * general one. */
 enum muster_status status_end(enum err err, const struct why *sentence,

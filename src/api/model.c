@@ -29,6 +29,7 @@ static void describe(const struct muster_model *model, struct muster_info *info)
         .signal = model->signal,
         .hash = model->hash,
         .ended = model->ended,
+        .warning = model->warning,
     };
 }
 

@@ -127,9 +127,9 @@ static size_t dashes_at(const char *text, size_t i)
     return count == 2 && islower((unsigned char)word[2]) ? 2 : 0;
 }
 
-/* Keys are flags without their dashes, in sentences, too; a command to type
- * (`muster train --resume=run`, `ulimit -f`) is left as it is. */
-static void copy_keys(const char *text, char *why)
+/* A command to type (`muster train --resume=run`, `ulimit -f`) is left as it
+ * is. */
+void status_keys(const char *text, char *why)
 {
     bool quoted = false, command = false;
     size_t used = 0;
@@ -157,7 +157,7 @@ static void say(enum err err, const struct why *sentence, char *why)
     if (err != ERR_OK && sentence->text[0] != '\0')
         text = sentence->text;
     if (why != NULL)
-        copy_keys(text, why);
+        status_keys(text, why);
 }
 
 enum muster_status status_end(enum err err, const struct why *sentence,

@@ -72,6 +72,9 @@ void run_hold(enum err err, const struct train_result *result)
 void run_show_steps(struct run *run, const struct optim_options *optim)
 {
     run->screen.steps = optim->steps;
+    run->screen.pass = optim->sampler.kind == SAMPLER_WHOLE
+                           ? 0
+                           : sampler_steps(&optim->sampler);
     run->screen.may_end = optim_may_end(optim) ||
                           option_real(&run->cli->options, OPT_MAX_TIME) > 0;
 }

@@ -106,7 +106,9 @@ void run_measure(struct run *run, const struct train_result *result)
 {
     const struct setup *const setup = run->setup;
 
-    run->train_metrics = setup_measure(setup, &setup->data, result->weights);
+    run->train_metrics =
+        result->measured ? result->metrics
+                         : setup_measure(setup, &setup->data, result->weights);
     run->valid_metrics = run->test_metrics = metrics_none();
     if (setup->has_valid)
         run->valid_metrics =
@@ -210,7 +212,7 @@ static void result_text(const struct run *run,
     char line[256];
 
     (void)printf("model      %s\n", digest_text(&result->hash, hex));
-    ending_text(setup, result);
+    ending_text(run, result);
     (void)printf(option_given(&run->cli->options, OPT_RESUME)
                      ? "steps      %u, the last of them in %.3f s"
                      : "steps      %u in %.3f s",

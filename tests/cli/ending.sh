@@ -94,3 +94,11 @@ for seed in 1 2 4; do
 done
 "$MUSTER" train gen:digits:256 --net "dense64 relu dense10" --steps 6 --lr 1e-6 -q 2>&1 | grep ended
 "$MUSTER" train gen:digits:256 --net "dense32 relu dense10" --steps 60 --lr 1000 -q 2>&1 | grep -A 1 ended | sed 's/was [0-9.]*/was N/; /steps/d'
+echo "--- whose numbers run away is told what to turn down, alone and with workers"
+wild() { "$MUSTER" train gen:linear:300,5 n.safetensors --net "dense8 relu dense1" "$@" -q 2>&1 | sed 's/step [0-9]*/step N/'; test -e n.safetensors && echo "saved"; }
+wild --optim gd --lr 1e5
+wild --optim gd --lr 1e5 -n 2
+wild --lr 1e30
+wild --clip 1 --lr 1e30
+printf '%s 1:3e38 2:3e38 3:3e38\n' 1.5 2.5 3.5 >huge.svm
+"$MUSTER" train huge.svm --net "dense8 relu dense1" -q --steps 3 2>&1

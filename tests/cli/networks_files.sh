@@ -34,9 +34,7 @@ cmp b.model c.model && echo "the same for any threads"
 best=$(sed -n 's/^best *\(lr=[0-9.]*\):.*/\1/p' one)
 "$MUSTER" train $data --net "$net" --passes 2 -q --lr ${best#lr=} d.model >/dev/null
 cmp b.model d.model && echo "the best, trained again, is that of --lr"
-# Only a window that does not fit is told of --shape; a function of each number
-# and dropout are no last layers; a name that is no file's.
-"$MUSTER" train gen:gmm:60,3 --net dense1 2>&1 >/dev/null | tail -n 1
+# A function of each number and dropout are no last layers; a name that is no file's.
 try "dense10 relu"
 try "dense10 drop.5"
 "$MUSTER" train gen:linear:60,5 --net "dense1 tanh" 2>&1 >/dev/null | tail -n 1
@@ -44,3 +42,6 @@ try nosuch.txt
 try nets/small
 printf '# small\ndense16 relu # hidden\n  dense10\n' >noted.txt
 "$MUSTER" train $data --net noted.txt --passes 1 2>&1 >/dev/null | sed -n 1p
+# One output for each class, also of two; for numbers one.
+"$MUSTER" train gen:gmm:300,5 --net "dense4 relu dense1" 2>&1 >/dev/null | tail -n 1
+"$MUSTER" train gen:linear:300,5 --net "dense4 relu dense1" -q --l2 0.1 | grep -o "^objective\|, half.*"

@@ -888,6 +888,24 @@ y[np.flatnonzero(rare)[0]] = "rare"
 print(hash_of(zero) == before, refused(lambda: hash_of(-zero), "Negative values"),
       refused(lambda: hash_of(0 * zero), "no row has a weight"))
 """,
+    "networks: one that has learnt nothing, and one that ran away, in an estimator's words": """
+x = np.arange(1, 201)[:, None] * 37 % 101 / 101
+y = 7 + 3 * x[:, 0] ** 2
+def told(lr=None, **more):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        net = muster.NetRegressor("dense4 relu dense1", random_state=1, lr=lr, **more).fit(x, y)
+    return [(w.category.__name__, str(w.message)) for w in caught], net.model_.info["warning"]
+for more in {}, dict(workers=2):
+    ((kind, said),), info = told(1.0, **more)
+    print(kind in ("ConvergenceWarning", "UserWarning"), "no better than the mean" in said,
+          "another lr than 1," in said, "recipe={'clip': 1}" in said, "--" not in said, "clip 1" in info)
+    print(told(**more) == ([], ""))
+    try:
+        told(1e30, **more)
+    except (ValueError, muster.Error) as error:
+        print("a smaller lr than 1e+30 or recipe={'clip': 1} helps" in str(error) or error)
+""",
     "a training goes on from a model of other labels than 0, 1, ...": """
 from muster import NetClassifier
 rng = np.random.default_rng(5)

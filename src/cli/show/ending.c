@@ -11,8 +11,10 @@
 
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "core/run/failure.h"
 #include "data/rows/reading.h"
 #include "data/span.h"
+#include "learn/family/constant.h"
 #include "learn/family/family.h"
 #include "node/fixed/noise.h"
 
@@ -217,8 +219,15 @@ static void columns_text(const struct setup *setup)
 
 /* --- showing ------------------------------------------------------------- */
 
-static const char *advice(const struct setup *setup)
+static bool chose_optim(const struct run *run)
 {
+    return option_given(&run->cli->options, OPT_OPTIM);
+}
+
+static const char *advice(const struct run *run)
+{
+    const struct setup *const setup = run->setup;
+
     if (setup->exactness == EXACT_APPROX)
         return "an exact code (steal) gets further";
     if (setup->optim.kind == OPTIM_SGD)
@@ -231,7 +240,8 @@ static const char *advice(const struct setup *setup)
                      "more --passes"
                    : "steps over batches end near an optimum, nearer with "
                      "more --passes and a rate that falls (--schedule)";
-    return "give it more --steps, or leave out --optim";
+    return chose_optim(run) ? "give it more --steps, or leave out --optim"
+                            : "give it more --steps";
 }
 
 /* "a" of a table, or the constant that was added to the rows. */
@@ -269,9 +279,10 @@ static void stalled_text(const struct setup *setup,
                  table ? "--drop one of them, --scale standard or " : "");
 }
 
-static void not_converged(const struct setup *setup,
+static void not_converged(const struct run *run,
                           const struct train_result *result)
 {
+    const struct setup *const setup = run->setup;
     const struct optim_outcome *outcome = &result->outcome;
 
     if (!setup_family(setup)->converges) {
@@ -285,7 +296,7 @@ static void not_converged(const struct setup *setup,
     if (outcome->end == OPTIM_STEPS)
         (void)printf("NOT CONVERGED: all %u steps are made, |gradient| %.2g; "
                      "%s\n",
-                     result->steps, outcome->gradient_norm, advice(setup));
+                     result->steps, outcome->gradient_norm, advice(run));
     else if (outcome->end == OPTIM_STALLED)
         stalled_text(setup, outcome);
     else
@@ -386,13 +397,50 @@ static void best_text(const struct setup *setup,
                      best ? ", the best: its weights are the model" : "");
 }
 
-void ending_text(const struct setup *setup, const struct train_result *result)
+/* What the number is where it is none of the metrics: networks learn numbers by
+ * half the squared error. */
+static const char *measure_of(const struct setup *setup)
 {
+    if (setup_family(setup)->converges || model_ops(setup->model)->classes)
+        return "";
+    return setup->optim.l2 > 0 ? ", half the mean squared error and the penalty"
+                               : ", half the mean squared error";
+}
+
+static void diverged_text(const struct run *run,
+                          const struct train_result *result)
+{
+    const struct setup *const setup = run->setup;
+    char text[FAILURE_TEXT];
+
+    (void)printf("DIVERGED: the objective was %.6g at the start; %s%s\n",
+                 result->outcome.objective_first * setup->shown_factor,
+                 setup_family(setup)->converges
+                     ? "a smaller --lr helps"
+                     : failure_advice(&setup->optim, text),
+                 setup_family(setup)->converges && chose_optim(run)
+                     ? ", or leave out --optim"
+                     : "");
+}
+
+static void constant_text(const struct setup *setup,
+                          const struct train_result *result)
+{
+    char text[CONSTANT_TEXT];
+
+    if (constant_sentence(setup, result, text) != NULL)
+        (void)printf("           %s\n", text);
+}
+
+void ending_text(const struct run *run, const struct train_result *result)
+{
+    const struct setup *const setup = run->setup;
     const struct optim_outcome *outcome = &result->outcome;
 
     if (isfinite(outcome->objective) && outcome->at_model)
-        (void)printf("objective  %.10g\n",
-                     outcome->objective * setup->shown_factor);
+        (void)printf("objective  %.10g%s\n",
+                     outcome->objective * setup->shown_factor,
+                     measure_of(setup));
     else if (isfinite(outcome->objective) && result->steps > 0)
         (void)printf("objective  %.10g at step %u; the model is that of step "
                      "%u\n",
@@ -402,9 +450,7 @@ void ending_text(const struct setup *setup, const struct train_result *result)
     if (!result->finished && (!result->timed_out || result->steps == 0))
         stopped_text(result);
     else if (fit_diverged(result))
-        (void)printf("DIVERGED: the objective was %.6g at the start; a smaller "
-                     "--lr helps, or leave out --optim\n",
-                     outcome->objective_first * setup->shown_factor);
+        diverged_text(run, result);
     else if (outcome->end == OPTIM_CONVERGED && is_proved(setup))
         (void)printf("converged: proved to be at most %.2g above the least "
                      "objective\n",
@@ -414,7 +460,8 @@ void ending_text(const struct setup *setup, const struct train_result *result)
     else if (outcome->end == OPTIM_EARLY)
         early_text(setup, result);
     else
-        not_converged(setup, result);
+        not_converged(run, result);
+    constant_text(setup, result);
     best_text(setup, result);
     noise_text(result);
     if (!fit_diverged(result) && has_no_least(setup, outcome))
@@ -451,5 +498,8 @@ void ending_json(const struct setup *setup, const struct train_result *result,
                                           ? outcome->best_step
                                           : result->steps)));
     }
+    if (result->constant.judged)
+        (void)json_object_set_new(object, "beats_constant",
+                                  json_boolean(result->constant.beaten));
     noise_json(result, object);
 }

@@ -16,12 +16,12 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "learn/fit.h"
+#include "cli/run.h"
 
 /* Lines of the result ... */
-void ending_text(const struct setup *setup, const struct train_result *result);
+void ending_text(const struct run *run, const struct train_result *result);
 /* ... and the keys objective, objective_at_model, converged, end, gradient_norm
- * and excess. */
+ * and excess; of networks beats_constant. */
 void ending_json(const struct setup *setup, const struct train_result *result,
                  json_t *object);
 

@@ -196,13 +196,29 @@ static const char *so_far(const struct screen *screen)
     return screen->may_end ? " of at most " : "/";
 }
 
+static uint32_t passes(const struct screen *screen, uint32_t steps)
+{
+    return steps / screen->pass + (steps % screen->pass != 0);
+}
+
+/* "step 41/100", of batches ", pass 5/10" as well. */
+static void print_step(const struct screen *screen,
+                       const struct progress *progress)
+{
+    (void)fprintf(stderr, "step %u%s%u", progress->step, so_far(screen),
+                  screen->steps);
+    if (screen->pass > 0)
+        (void)fprintf(stderr, ", pass %u/%u", passes(screen, progress->step),
+                      passes(screen, screen->steps));
+}
+
 static void draw_headline(struct screen *screen,
                           const struct progress *progress, time_us now)
 {
     char speed[128];
 
-    (void)fprintf(stderr, "step %u%s%u   loss ", progress->step, so_far(screen),
-                  screen->steps);
+    print_step(screen, progress);
+    (void)fputs("   loss ", stderr);
     if (isnan(progress->objective))
         (void)fputs("-", stderr);
     else
@@ -295,8 +311,8 @@ static void tell_step(struct screen *screen, const struct progress *progress,
         return;
     screen->told_step = progress->step;
     screen->told_at = now;
-    (void)fprintf(stderr, "step %u%s%u  loss %.6f%s\n", progress->step,
-                  so_far(screen), screen->steps, progress->objective, speed);
+    print_step(screen, progress);
+    (void)fprintf(stderr, "  loss %.6f%s\n", progress->objective, speed);
 }
 
 void screen_step(struct screen *screen, const struct progress *progress,

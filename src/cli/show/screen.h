@@ -38,6 +38,7 @@ struct screen {
     bool utf8;
     uint32_t steps; /* To make in all, ... */
     bool may_end;   /* ... or fewer. */
+    uint32_t pass;  /* Steps of a pass over the rows; 0: each is over all. */
     const char *code;
     uint32_t rows; /* Lines drawn last time. */
     time_us drawn_at;

@@ -14,6 +14,7 @@
 
 #include "base/bugs.h"
 #include "base/check.h"
+#include "core/run/failure.h"
 #include "core/star/coordinator_parts.h"
 #include "math/vec.h"
 
@@ -124,13 +125,14 @@ static void count_step(struct coordinator *c, const struct total *out,
     trace->value = c->trainer.optim.objective;
 }
 
-/* The weights diverged: nothing can be made of them. */
-static void fail_diverged(struct coordinator *c, struct actions *actions)
+/* Nothing can be made of these weights, or sums. */
+static void fail(struct coordinator *c, enum trainer_next next,
+                 struct actions *actions)
 {
-    coordinator_fail(c, actions, ERR_RANGE,
-                     "the training diverged at step %u: weights or loss are "
-                     "not finite; a smaller --lr helps",
-                     c->trainer.optim.step);
+    struct why why = {0};
+    const enum err err = failure_of(&c->trainer, next, &why);
+
+    coordinator_fail(c, actions, err, "%s", why.text);
 }
 
 /* The job is over without an update: the gradient is small enough (--tol), or
@@ -275,19 +277,9 @@ void commit_next(struct coordinator *c, enum trainer_next next,
         end_without_update(c, actions);
         break;
     case TRAINER_DIVERGED:
-        fail_diverged(c, actions);
-        break;
     case TRAINER_RANGE:
-        coordinator_fail(c, actions, ERR_RANGE,
-                         "step %u: gradient or loss of a chunk is not finite "
-                         "or too large",
-                         c->trainer.optim.step);
-        break;
     case TRAINER_NO_FUNCTION:
-        coordinator_fail(c, actions, ERR_MISMATCH,
-                         "step %u: the function gave two answers for the same "
-                         "weights and chunk",
-                         c->trainer.optim.step);
+        fail(c, next, actions);
         break;
     case TRAINER_ASKS:
     case TRAINER_STANDS:

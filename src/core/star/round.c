@@ -179,15 +179,8 @@ void round_open(struct coordinator *c, struct actions *actions)
     const enum trainer_next next = trainer_ask(&c->trainer);
     uint32_t first;
 
-    if (next == TRAINER_DONE) { /* Every trial was too far. */
+    if (next != TRAINER_ASKS) { /* Every trial was too far, or it diverged. */
         commit_next(c, next, actions);
-        return;
-    }
-    if (next != TRAINER_ASKS) {
-        coordinator_fail(c, actions, ERR_RANGE,
-                         "the weights are not finite after step %u: the "
-                         "training diverged; a smaller --lr helps",
-                         c->trainer.optim.step);
         return;
     }
     c->what = c->trainer.what;

@@ -10,6 +10,7 @@
 #include "core/msg.h"
 #include "data/rows/standard.h"
 #include "eval/briefs.h"
+#include "learn/family/constant.h"
 #include "learn/family/family.h"
 #include "learn/family/start.h"
 #include "learn/network_text.h"
@@ -124,6 +125,27 @@ static enum err find_units(const struct setup *setup,
     return ERR_OK;
 }
 
+/* As many outputs as there are classes, or one number. */
+static enum err explain_outputs(const struct setup *setup, size_t outputs,
+                                struct why *why)
+{
+    const char *const s = outputs == 1 ? "" : "s";
+    const uint32_t classes = setup->data.classes;
+
+    if (!model_ops(setup->model)->classes)
+        return why_set(why, ERR_SHAPE,
+                       "--net: its last layer has %zu output%s, and the labels "
+                       "are numbers, which take one: let it end with dense1 "
+                       "(or say --model softmax if they are classes)",
+                       outputs, s);
+    return why_set(why, ERR_SHAPE,
+                   "--net: its last layer has %zu output%s, and the labels are "
+                   "%u classes: let it end with dense%u, one output for each%s",
+                   outputs, s, classes, classes,
+                   outputs == 1 ? " (or say --model linear if they are numbers)"
+                                : "");
+}
+
 static enum err read_net(struct setup *setup, const struct recipe *recipe,
                          struct why *why)
 {
@@ -146,12 +168,14 @@ static enum err read_net(struct setup *setup, const struct recipe *recipe,
         err = neural_model_init(&setup->net, text, &in,
                                 classes ? NEURAL_SOFTMAX : NEURAL_SQUARED,
                                 &units, why);
+    if (err == ERR_MISMATCH)
+        err = explain_outputs(setup, 1, why);
+    else if (err != ERR_OK && err != ERR_TOOBIG)
+        err = explain_shape(data, err, why);
     mem_free(text);
-    return err == ERR_OK || err == ERR_TOOBIG ? err
-                                              : explain_shape(data, err, why);
+    return err;
 }
 
-/* As many outputs as there are classes, or one number. */
 static enum err check_outputs(const struct setup *setup, struct why *why)
 {
     const struct neural *const net = &setup->net.neural;
@@ -167,11 +191,7 @@ static enum err check_outputs(const struct setup *setup, struct why *why)
                        inner, classes ? "scores of the classes" : "numbers",
                        wanted);
     if (outputs != wanted)
-        return why_set(why, ERR_SHAPE,
-                       "--net: its last layer has %zu outputs, and the labels "
-                       "are %s%u%s; let it end with dense%u",
-                       outputs, classes ? "" : "numbers, which takes ", wanted,
-                       classes ? " classes" : "", wanted);
+        return explain_outputs(setup, outputs, why);
     if (net->parameters > DIMS_MAX - FOLLOW_SIZES_MAX)
         return why_set(why, ERR_TOOBIG,
                        "--net: %zu weights; at most %u are possible",
@@ -335,35 +355,34 @@ static enum err score(const struct setup *setup, const struct dataset *data,
     return *z == NULL ? ERR_NOMEM : scores(setup, data, pool, w, *z);
 }
 
-static enum err measure_with(const struct setup *setup,
-                             const struct dataset *data, struct pool *pool,
-                             const double *w, struct metrics *metrics)
+static enum err metrics_by(const struct setup *setup,
+                           const struct dataset *data, const double *z,
+                           struct metrics *metrics)
 {
-    struct scored_rows rows = {
+    const struct scored_rows rows = {
+        .z = z,
         .y = data->y,
         .weight = data->weight,
         .rows = data->rows,
         .outputs = (uint32_t)neural_floats(&setup->net.neural.out)};
-    double *z = NULL;
-    enum err err = score(setup, data, pool, w, &z);
 
-    rows.z = z;
-    if (err == ERR_OK)
-        err = metrics_of_scores(metrics, model_ops(setup->model), setup->isa,
-                                &rows);
-    mem_free(z);
-    return err;
+    return metrics_of_scores(metrics, model_ops(setup->model), setup->isa,
+                             &rows);
 }
 
 static enum err measure(const struct setup *setup, const struct dataset *data,
                         const double *w, struct metrics *metrics)
 {
     struct pool *pool;
+    double *z = NULL;
     enum err err = setup_threads(setup, &pool, NULL);
 
     if (err != ERR_OK)
         return err;
-    err = measure_with(setup, data, pool, w, metrics);
+    err = score(setup, data, pool, w, &z);
+    if (err == ERR_OK)
+        err = metrics_by(setup, data, z, metrics);
+    mem_free(z);
     threads_free(pool);
     return err;
 }
@@ -396,23 +415,53 @@ static enum err fill(const struct setup *setup, const double *w,
     return ERR_OK;
 }
 
-/* Of all rows by their weights, dropping nothing, as it is minimised; infinite
- * where a score is not finite. */
-static enum err objective_at(const struct setup *setup, struct pool *pool,
-                             const double *w, double *objective)
+/* Of all rows by their weights, dropping nothing, as it is minimised. */
+static double objective_by(const struct setup *setup, const double *w,
+                           double loss)
 {
     const double l2 = setup->optim.l2, rows = (double)setup->optim.rows;
-    double *z = NULL;
-    const enum err err = score(setup, &setup->data, pool, w, &z);
     double norm = 0;
 
     for (size_t j = 0; l2 > 0 && j < setup->net.neural.parameters; j++)
         norm += w[j] * w[j];
-    *objective = err == ERR_OK
-                     ? neural_model_loss(&setup->net, &setup->data, z) / rows /
-                               setup->shown_factor +
-                           l2 * norm
-                     : HUGE_VAL;
+    return loss / rows / setup->shown_factor + l2 * norm;
+}
+
+/* Infinite where a score is not finite. */
+static enum err objective_at_start(const struct setup *setup, struct pool *pool,
+                                   double *objective)
+{
+    double *z = NULL;
+    const enum err err = score(setup, &setup->data, pool, setup->start, &z);
+
+    *objective =
+        err == ERR_OK
+            ? objective_by(setup, setup->start,
+                           neural_model_loss(&setup->net, &setup->data, z))
+            : HUGE_VAL;
+    mem_free(z);
+    return err == ERR_RANGE ? ERR_OK : err;
+}
+
+/* What the scores of the training rows tell: once for objective, metrics and
+ * the constant beside them. */
+static enum err look(const struct setup *setup, struct pool *pool,
+                     struct train_result *result)
+{
+    const struct dataset *const data = &setup->data;
+    double *z = NULL;
+    enum err err = score(setup, data, pool, result->weights, &z);
+
+    result->outcome.objective = HUGE_VAL;
+    if (err == ERR_OK)
+        err = metrics_by(setup, data, z, &result->metrics);
+    result->measured = err == ERR_OK;
+    if (err == ERR_OK) {
+        const double loss = neural_model_loss(&setup->net, data, z);
+
+        result->outcome.objective = objective_by(setup, result->weights, loss);
+        err = constant_judge(setup, loss, result);
+    }
     mem_free(z);
     return err == ERR_RANGE ? ERR_OK : err;
 }
@@ -424,12 +473,10 @@ static enum err settle(const struct setup *setup, struct pool *pool,
                        struct train_result *result)
 {
     struct optim_outcome *const outcome = &result->outcome;
-    enum err err =
-        objective_at(setup, pool, result->weights, &outcome->objective);
+    enum err err = look(setup, pool, result);
 
     if (err == ERR_OK && outcome->objective > outcome->objective_first)
-        err =
-            objective_at(setup, pool, setup->start, &outcome->objective_first);
+        err = objective_at_start(setup, pool, &outcome->objective_first);
     if (err != ERR_OK)
         return err;
     outcome->gradient_norm = nan("");

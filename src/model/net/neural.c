@@ -154,7 +154,7 @@ static enum err check_end(const struct neural *net, struct why *why)
     print_shape(&net->out, shape);
     if (net->loss == NEURAL_SOFTMAX && neural_floats(&net->out) < 2)
         return why_set(
-            why, ERR_RANGE,
+            why, ERR_MISMATCH,
             "layer %u, \"%s\": its output is %s, and classes need "
             "at least 1 x 1 x 2; let it end with denseK for K classes",
             net->layer_count, last->text, shape);

@@ -89,7 +89,8 @@ struct neural {
 
 /* ERR_FORMAT: no such layer.  ERR_SHAPE: it does not fit what is below it;
  * the sentence names the layer and both shapes.  ERR_RANGE: too many
- * numbers, no weights, too few outputs.  ERR_NOMEM. */
+ * numbers, no weights.  ERR_MISMATCH: one output, and it learns classes.
+ * ERR_NOMEM. */
 MUST_CHECK enum err neural_init(struct neural *net, const char *text,
                                 const struct neural_shape *in,
                                 enum neural_loss loss, struct why *why);

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/run/failure.h"
 #include "math/exact/tally.h"
 
 /* What travels beside the sums: the loss in three limbs, the chunks that are
@@ -176,33 +177,14 @@ static enum err look(struct lockstep *l, bool cancelled)
 static enum err explain(const struct lockstep *l, enum trainer_next next,
                         struct why *why)
 {
-    const uint32_t step = l->trainer->optim.step;
-
-    if (next == TRAINER_NO_FUNCTION)
-        return why_set(why, ERR_MISMATCH,
-                       "step %u: the function gave two answers for the same "
-                       "weights and chunk",
-                       step);
-    if (next == TRAINER_STANDS) /* Of data: that the scale holds is proved. */
-        return why_set(why, ERR_RANGE,
-                       "step %u: a chunk gives a gradient that is not finite, "
-                       "or beyond its bound; look for huge values in the data "
-                       "or lower --lr",
-                       step);
-    if (next == TRAINER_RANGE)
-        return why_set(why, ERR_RANGE,
-                       "step %u: gradient or loss of a chunk is not finite or "
-                       "too large",
-                       step);
-    if (!scale_proved(l->trainer->options.scale))
-        return why_set(why, ERR_RANGE,
-                       "the training diverged at step %u; a smaller rate "
-                       "helps",
-                       step);
+    if (next != TRAINER_STANDS)
+        return failure_of(l->trainer, next, why);
+    /* Of data: that the scale holds is proved. */
     return why_set(why, ERR_RANGE,
-                   "the weights are not finite after step %u: the training "
-                   "diverged; a smaller --lr helps",
-                   step);
+                   "step %u: a chunk gives a gradient that is not finite, or "
+                   "beyond its bound; look for huge values in the data or "
+                   "lower --lr",
+                   l->trainer->optim.step);
 }
 
 /* Held-out rows, if a pass is over: every rank by itself, to the same bits. */

@@ -26,6 +26,7 @@
 #include "data/rows/dataset.h"
 #include "eval/user.h"
 #include "model/linear/problem.h"
+#include "model/metrics.h"
 #include "model/net/neural_model.h"
 #include "node/host/chaos.h"
 #include "node/owners/parts.h"
@@ -136,6 +137,13 @@ struct train_result {
         double start, model;
         double critical; /* Batch. */
     } noise;
+    bool measured;          /* The verdict has scored the training rows: ... */
+    struct metrics metrics; /* ... by the model. */
+    struct { /* The model beside the best constant: learn/family/constant.h. */
+        bool judged, beaten;
+        double gained; /* Share of its loss; of numbers R^2. */
+        double share;  /* Of the most frequent class. */
+    } constant;
     double worst_pause_s; /* Longest gap between two commits. */
     uint32_t coordinator_deaths;
     struct coordinator_stats stats; /* Summed over coordinator lives. */

@@ -122,6 +122,21 @@ static void test_time_left(void **state)
                                    "4.00 steps/s" END "\033[J");
 }
 
+/* Of batches: the pass that the step is in, of how many; the last may be cut
+ * short. */
+static void test_passes(void **state)
+{
+    const char *const late = "step 41/100, pass 6/13   loss 0.250000 ";
+    const char *const full = "\033[2Astep 40/100, pass 5/13   loss 0.250000 ";
+
+    (void)state;
+    work(1);
+    screen.pass = 8;
+    assert_memory_equal(picture(), late, strlen(late));
+    committed(40, .25);
+    assert_memory_equal(picture(), full, strlen(full));
+}
+
 /* Which workers sit behind which relay. */
 static void test_relays(void **state)
 {
@@ -221,6 +236,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_eight),
         cmocka_unit_test(test_time_left),
+        cmocka_unit_test(test_passes),
         cmocka_unit_test(test_relays),
         cmocka_unit_test(test_sixty_four),
         cmocka_unit_test(test_two_hundred_and_fifty_six),

@@ -256,6 +256,30 @@ static void test_long_vectors_are_cut_less(void **state)
     assert_int_equal(setup.code.pieces, 5);
 }
 
+/* The verdict on a network has scored its rows: nobody has to do so again. */
+static void test_network_is_scored_once(void **state)
+{
+    struct fit fit = {.setup = &setup, .recipe = &recipe};
+    struct metrics again;
+
+    (void)state;
+    set("net", "dense4 tanh dense2");
+    set("steps", "20");
+    prepare();
+    assert_int_equal(fit_run(&fit, &result, &why), ERR_OK);
+    assert_false(result.measured);
+    assert_int_equal(fit_settle(&setup, &result), ERR_OK);
+    assert_true(result.measured);
+    again = setup_measure(&setup, &setup.data, result.weights);
+    for (int i = METRIC_ACCURACY; i < METRICS; i++) {
+        const double one = metric_value(&result.metrics, (enum metric)i);
+        const double two = metric_value(&again, (enum metric)i);
+
+        assert_memory_equal(&one, &two, sizeof one);
+    }
+    fit_close(&fit);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -268,6 +292,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_who_looks_on_may_stop, begin, end),
         cmocka_unit_test_setup_teardown(test_refusals, begin, end),
         cmocka_unit_test_setup_teardown(test_long_vectors_are_cut_less, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(test_network_is_scored_once, begin,
                                         end),
     };
 

@@ -379,7 +379,7 @@ static void texts_are_refused_in_words(void **state)
         {"pool4 pool2 dense3", ERR_SHAPE,
          "layer 2, \"pool2\": its 2 x 2 window is larger than its input, which "
          "is 1 x 2 x 2"},
-        {"dense1", ERR_RANGE, "1 x 1 x 1"},
+        {"dense1", ERR_MISMATCH, "1 x 1 x 1"},
         {"dense1000000 dense1000000", ERR_RANGE, "too many numbers"},
         {"dense3 softmax", ERR_FORMAT,
          "layer 2, \"softmax\", is implied where it is needed; leave it out"},

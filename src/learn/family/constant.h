@@ -1,0 +1,34 @@
+/*
+ * constant.h - the best prediction that looks at no column: the mean of the
+ * labels, or the classes by their shares.  A network that is no better has
+ * learnt nothing, however well its run went.
+ */
+#ifndef LEARN_CONSTANT_H
+#define LEARN_CONSTANT_H
+
+#include "learn/setup.h"
+#include "node/run/train.h"
+
+struct constant {
+    double loss;  /* Sum over rows, each times its weight, as networks have it:
+                     half the squared error, or log loss. */
+    double share; /* Of the most frequent class among the rows; 0: numbers. */
+};
+
+/* Of rows that are here, two classes being 0 and 1.  ERR_NOMEM. */
+MUST_CHECK enum err constant_of(const struct dataset *data, bool classes,
+                                struct constant *constant);
+
+/* Hold result->metrics, and the sum of losses that the model has, against it;
+ * result->constant.  ERR_NOMEM. */
+MUST_CHECK enum err constant_judge(const struct setup *setup, double loss,
+                                   struct train_result *result);
+
+/* What is to be said of a model that is no better, and what to try, in `text`;
+ * NULL: it is better, or was not judged. */
+#define CONSTANT_TEXT 512u
+const char *constant_sentence(const struct setup *setup,
+                              const struct train_result *result,
+                              char text[CONSTANT_TEXT]);
+
+#endif /* LEARN_CONSTANT_H */

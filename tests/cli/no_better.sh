@@ -1,0 +1,18 @@
+# Of a network that is no better than a constant that is said, with what to try;
+# of one that has learnt something it is not.
+field() { python3 -c 'import json, sys; print(json.load(sys.stdin)["beats_constant"])'; }
+said() { "$MUSTER" train "$@" -q 2>&1 | grep "no better" || echo "nothing said"; }
+seq 200 | awk '{ x = ($1 * 37 % 101) / 101; printf "%.4f,%.4f\n", x, 7 + 3 * x * x }' >numbers.csv
+echo "--- numbers"
+said numbers.csv --net "dense4 relu dense1" --model linear --lr 1 --seed 1
+said numbers.csv --net "dense4 relu dense1" --model linear
+"$MUSTER" train numbers.csv --net "dense4 relu dense1" --model linear -q --format json | field
+echo "--- classes: what counts is neither the loss alone nor the share alone"
+seq 300 | awk '{ x = ($1 * 37 % 101) / 101; print x "," (x > 0.9 ? "rare" : "often") }' >rare.csv
+said rare.csv --net "dense4 tanh dense2" --optim gd --lr 1e-9 --steps 3 --clip 1
+"$MUSTER" train rare.csv --net "dense4 tanh dense2" --optim gd --lr 1e-9 --steps 3 -q --format json | field
+said rare.csv --net "dense4 tanh dense2"
+said rare.csv --net "dense4 tanh dense2" --steps 40 --lr 0.01
+said rare.csv --net "dense4 tanh dense2" --class-weight balanced
+echo "--- rows that are nobody's to look at, and linear models, are not judged"
+"$MUSTER" train rare.csv -q --format json | python3 -c 'import json, sys; print("beats_constant" in json.load(sys.stdin))'
