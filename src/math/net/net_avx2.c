@@ -29,6 +29,14 @@ INLINE void store_avx2(float *p, __m256 v)
     _mm256_storeu_ps(p, v);
 }
 
+INLINE void store_some_avx2(float *p, __m256 v, size_t n)
+{
+    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+
+    _mm256_maskstore_ps(p, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), lane),
+                        v);
+}
+
 INLINE __m256 set_avx2(float x)
 {
     return _mm256_set1_ps(x);

@@ -28,6 +28,11 @@ INLINE void store_avx512(float *p, __m512 v)
     _mm512_storeu_ps(p, v);
 }
 
+INLINE void store_some_avx512(float *p, __m512 v, size_t n)
+{
+    _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), v);
+}
+
 INLINE __m512 set_avx512(float x)
 {
     return _mm512_set1_ps(x);

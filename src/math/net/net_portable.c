@@ -28,6 +28,12 @@ INLINE void store_portable(float *p, float v)
     *p = v;
 }
 
+INLINE void store_some_portable(float *p, float v, size_t n)
+{
+    if (n > 0)
+        *p = v;
+}
+
 INLINE float set_portable(float x)
 {
     return x;

@@ -166,6 +166,28 @@ static void weights_of(const struct layer *l, const struct layer_call *call,
               out);
 }
 
+/* Where the weights are fewer than the gradients, they are turned instead. */
+static void inputs_of_few(const struct layer *l, const struct layer_call *call,
+                          uint32_t first, uint32_t rows)
+{
+    float *const turned = call->scratch + GEMM_SCRATCH;
+    const struct gemm g = {.m = call->count,
+                           .n = rows,
+                           .k = l->out,
+                           .a = call->dy,
+                           .a_row = call->y_row,
+                           .a_col = 1,
+                           .b = turned,
+                           .b_row = rows,
+                           .b_col = 1,
+                           .c = call->dx + first,
+                           .c_row = call->x_row};
+
+    matrix_turn(call->isa, call->weights + (size_t)first * l->out, l->out, rows,
+                l->out, turned, rows);
+    gemm_run(call->isa, &g, call->scratch);
+}
+
 static void inputs_of(const struct layer *l, const struct layer_call *call,
                       uint32_t first, uint32_t rows)
 {
@@ -229,7 +251,9 @@ static void backward(const struct layer *l, const struct layer_call *call)
             fetch(l, call, m, i + rows, next);
             weights_of(l, &part, i, rows, room);
         }
-        if (call->dx != NULL)
+        if (call->dx != NULL && some_rows(l) == ROWS && l->out < call->count)
+            inputs_of_few(l, call, i, rows);
+        else if (call->dx != NULL)
             inputs_of(l, call, i, rows);
     }
 }

@@ -85,7 +85,8 @@ static uint32_t between(struct rng *rng, int64_t low, int64_t high)
 
 /* Every third with the channels that lists are made for, of these every
  * other, and one more, as winograd.h wants them, and every fourth with its
- * kernel at every second pixel. */
+ * kernel at every second pixel; now and then one channel under 3 x 3, a tile
+ * of its own. */
 static struct conv any(struct rng *rng, uint32_t test)
 {
     struct conv c = {.tall = between(rng, 1, 5), .wide = between(rng, 1, 5)};
@@ -103,6 +104,13 @@ static struct conv any(struct rng *rng, uint32_t test)
     if (test % 3 == 0 || test % 6 == 1) {
         c.in = 16 * between(rng, 1, 3);
         c.out = 16 * between(rng, 1, 3);
+    }
+    if (test % 12 == 8) {
+        c.tall = c.wide = 3;
+        c.pad = between(rng, 0, 2);
+        c.height += 2;
+        c.width += 2;
+        c.in = 1;
     }
     return c;
 }

@@ -2,6 +2,7 @@
  * Products of matrices: every instruction set against the chains written out,
  * bit by bit, for odd shapes, transposes, biases and cut chains.
  */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "math/net/gemm.h"
 
 #include <setjmp.h>
@@ -9,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -153,6 +156,40 @@ static void a_chain_may_be_cut(void **state)
     }
 }
 
+/* b ends where memory does. */
+static void no_vector_reaches_over_the_end_of_b(void **state)
+{
+    struct bench *const bench = *state;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *const pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    assert_true(pages != MAP_FAILED);
+    assert_int_equal(mprotect(pages + page, page, PROT_NONE), 0);
+    for (uint32_t test = 0; test < 40 * ISAS; test++) {
+        struct gemm g = {.m = 5, .n = 1 + test / ISAS, .a_col = 1, .b_col = 1};
+        float *b;
+
+        if (!isa_runs((enum isa)(test % ISAS)))
+            continue;
+        g.k = 1 + test % 19;
+        g.a_row = g.k;
+        g.b_row = g.c_row = g.n;
+        fill(&bench->rng, bench->a, (size_t)g.m * g.k);
+        g.a = bench->a;
+        b = (float *)(void *)(pages + page) - g.n * g.k;
+        fill(&bench->rng, b, (size_t)g.n * g.k);
+        g.b = b;
+        g.c = bench->expected;
+        gemm_ref(&g);
+        g.c = bench->c;
+        gemm_run((enum isa)(test % ISAS), &g, bench->scratch);
+        assert_memory_equal(bench->c, bench->expected,
+                            (size_t)g.m * g.n * sizeof(float));
+    }
+    assert_int_equal(munmap(pages, 2 * page), 0);
+}
+
 /* (1 + 2^-12)^2 - (1 + 2^-11) is 2^-24; a product that is rounded first
  * has lost it. */
 static void terms_are_rounded_once(void **state)
@@ -195,6 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_isa_has_the_chains_bits),
         cmocka_unit_test(a_chain_may_be_cut),
+        cmocka_unit_test(no_vector_reaches_over_the_end_of_b),
         cmocka_unit_test(terms_are_rounded_once),
         cmocka_unit_test(this_machine_is_taken_or_refused_in_words),
     };
