@@ -227,6 +227,10 @@ static enum err train(struct fitting *f, struct muster_model **model,
         err = why_set(why, ERR_RANGE,
                       "the training diverged: the objective is above that of "
                       "the start; a smaller lr helps");
+    if (err == ERR_OK && result.finished && fit_blind(&result))
+        err = why_set(why, ERR_RANGE,
+                      "no pass had a finite loss on the rows held out: look "
+                      "for values in them that are far too large");
     if (err == ERR_OK)
         err = make_model(f, &result, model);
     if (err == ERR_OK && !result.finished)

@@ -128,9 +128,15 @@ static bool is_done(const struct train_result *result)
     return result->finished || (result->timed_out && result->steps > 0);
 }
 
+/* Its weights are not worth a file, or nobody knows whether they are. */
+static bool is_bad(const struct train_result *result)
+{
+    return fit_diverged(result) || fit_blind(result);
+}
+
 static int exit_code(const struct train_result *result)
 {
-    if (fit_diverged(result))
+    if (is_bad(result))
         return EXIT_FAILED;
     if (is_done(result))
         return EXIT_DONE;
@@ -252,7 +258,7 @@ static int finish(struct run *run, struct train_result *result)
     if (done && fit_settle(run->setup, result) != ERR_OK)
         log_line("the objective is not that of the model: out of memory");
     run_measure(run, result);
-    if (fit_diverged(result))
+    if (is_bad(result))
         path = NULL; /* What was there may be better. */
     if (run->ended != NULL && result->steps == run->ended_steps)
         say_note(run->cli,
@@ -275,11 +281,13 @@ static int finish(struct run *run, struct train_result *result)
     result_show(run, result, path, NULL);
     if (!done)
         tell_stopped(run, result);
-    else if (path == NULL && !fit_diverged(result))
+    else if (path == NULL && !is_bad(result))
         tell_no_file(run);
-    if (fit_diverged(result))
-        (void)fputs("muster: the training diverged; no model was written\n",
-                    stderr);
+    if (is_bad(result))
+        (void)fprintf(stderr, "muster: %s; no model was written\n",
+                      fit_diverged(result)
+                          ? "the training diverged"
+                          : "no pass had a finite loss on the rows held out");
     return exit_code(result);
 }
 
@@ -307,8 +315,8 @@ static int execute_one(struct run *run)
     else
         err = run_cluster(run, &result, &why);
     status = err != ERR_OK ? failed(run, err, &why) : finish(run, &result);
-    /* There is nothing to go on from in a run that diverged. */
-    if (result.finished && (status == EXIT_DONE || fit_diverged(&result)))
+    /* There is nothing to go on from in a run that diverged or is blind. */
+    if (result.finished && (status == EXIT_DONE || is_bad(&result)))
         run_discard(run);
     train_result_close(&result);
     history_close(&run->history);

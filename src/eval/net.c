@@ -175,6 +175,16 @@ static enum err load(struct net *net, const struct computation *asked)
     return err;
 }
 
+/* Of weight 0: whatever it says, it has no part in any sum. */
+static void blank_row(struct net *net, uint32_t i)
+{
+    const size_t cols = neural_floats(&neural_of(net)->in);
+
+    memset(net->x + i * cols, 0, cols * sizeof *net->x);
+    net->target[i] = 0;
+    net->label[i] = 0;
+}
+
 /* False: a label is none of this network's classes. */
 static bool read_labels(struct net *net, uint32_t count)
 {
@@ -187,6 +197,10 @@ static bool read_labels(struct net *net, uint32_t count)
         net->target[i] = (float)((y - units->mean) / units->spread);
         if (net->data->weight != NULL)
             net->weight[i] = (float)net->data->weight[net->row[i]];
+        if (net->data->weight != NULL && net->weight[i] == 0) {
+            blank_row(net, i);
+            continue;
+        }
         if (neural_of(net)->loss != NEURAL_SOFTMAX)
             continue;
         if (!(y >= 0 && y < (double)classes))

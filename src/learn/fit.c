@@ -7,6 +7,7 @@
  */
 #include "learn/fit.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -360,4 +361,10 @@ enum err fit_settle(const struct setup *setup, struct train_result *result)
 bool fit_diverged(const struct train_result *result)
 {
     return result->outcome.end == OPTIM_DIVERGED;
+}
+
+bool fit_blind(const struct train_result *result)
+{
+    return result->outcome.end == OPTIM_EARLY &&
+           !isfinite(result->outcome.held_out);
 }

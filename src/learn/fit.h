@@ -55,5 +55,8 @@ void fit_close(struct fit *fit);
 MUST_CHECK enum err fit_settle(const struct setup *setup,
                                struct train_result *result);
 bool fit_diverged(const struct train_result *result);
+/* Did early stopping end it without one loss that is finite?  Nothing says then
+ * which of its weights are any good. */
+bool fit_blind(const struct train_result *result);
 
 #endif /* LEARN_FIT_H */

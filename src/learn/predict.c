@@ -82,17 +82,18 @@ static enum err load_rows(struct prediction *prediction,
 /* With all processors; the same numbers with one. */
 static enum err score_network(struct prediction *prediction, struct why *why)
 {
-    const struct dataset *data = &prediction->data;
     const struct model_file *model = prediction->model;
+    struct dataset data = prediction->data;
     struct pool *threads = NULL;
     enum err err = ERR_NOMEM;
 
+    data.weight = NULL; /* Every row is asked about. */
     prediction->scores =
-        mem_new((size_t)model->outputs * data->rows, sizeof(double));
+        mem_new((size_t)model->outputs * data.rows, sizeof(double));
     if (threads_new(threads_available(), &threads) != ERR_OK)
         threads = NULL;
     if (prediction->scores != NULL)
-        err = neural_model_scores(model->net, data, isa_best(),
+        err = neural_model_scores(model->net, &data, isa_best(),
                                   threads != NULL ? threads : pool_serial(),
                                   prediction->scores, why);
     threads_free(threads);

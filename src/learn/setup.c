@@ -404,7 +404,8 @@ struct metrics setup_measure(const struct setup *setup,
     return metrics_none();
 }
 
-/* The loss that training minimises, without its penalty.  Workers wait: their
+/* The loss that training minimises, without its penalty, and without weights of
+ * rows: each held-out row counts once, as in all metrics.  Workers wait: their
  * threads are free. */
 static enum err held_out_loss(void *context, const double *weights,
                               double *loss)

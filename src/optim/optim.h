@@ -183,7 +183,10 @@ enum optim_end {
 struct optim_outcome {
     enum optim_end end;
     double objective, gradient_norm, excess, objective_first; /* As in optim. */
-    double held_out; /* Loss of held-out rows at the model; infinite: none. */
+    double held_out; /* Loss of held-out rows; infinite: none is known, which
+                        is no good end if it is OPTIM_EARLY. */
+    uint32_t held_out_step; /* After which that was: the model's, but where a
+                               last pass was cut short. */
     uint32_t best_step; /* After which the weights were the model, if it is not
                            the last; else 0. */
     bool at_model;      /* The first two are the model's, not those of the point

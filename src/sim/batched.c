@@ -97,7 +97,7 @@ static enum err draw_layers(struct batched *batched, struct rng *rng,
         data->classes > 0 ? NEURAL_SOFTMAX : NEURAL_SQUARED, &units, why);
 }
 
-/* A third of them have rows that do not count alike. */
+/* A third of them have rows that do not count alike, some not at all. */
 static enum err draw_weights(struct dataset *data, struct rng *rng)
 {
     enum err err = ERR_OK;
@@ -105,8 +105,11 @@ static enum err draw_weights(struct dataset *data, struct rng *rng)
     if (!rng_chance(rng, 0.33))
         return ERR_OK;
     err = dataset_add_weights(data);
-    for (uint32_t i = 0; i < data->rows && err == ERR_OK; i++)
-        data->weight[i] = 0.25 + rng_unit(rng);
+    for (uint32_t i = 0; i < data->rows && err == ERR_OK; i++) {
+        const double drawn = rng_unit(rng);
+
+        data->weight[i] = drawn < 0.1 ? 0 : 0.25 + drawn;
+    }
     return err;
 }
 

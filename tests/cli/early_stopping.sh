@@ -25,6 +25,19 @@ done
 # Held out and only looked at: the model is the last one.
 data="$linear --schedule constant --passes 6"
 "$MUSTER" train $data --valid 0.1 -q 2>/dev/null | grep ^held
+# A last pass that is cut short is not measured; what was is known after a resume.
+data="$linear --schedule constant"
+"$MUSTER" train $data --valid 0.1 --steps 20 -q 2>/dev/null | grep ^held
+"$MUSTER" train $data --valid 0.1 --steps 20 -q --format json 2>/dev/null | grep -o '"best_step": [0-9]*'
+"$MUSTER" train $data --valid 0.1 --steps 16 -n 2 --out run -q >/dev/null 2>&1
+"$MUSTER" train $data --valid 0.1 --steps 20 -n 2 --out run --resume -q 2>/dev/null | grep ^held
+rm -r run
+# No pass has a finite loss: nobody knows which weights are good.
+awk 'BEGIN { for (i = 0; i < 40; i++) print i % 7 "," i % 5 "," i % 7 / 10 }' >rows.csv
+echo "1,2,1e200" >huge.csv
+"$MUSTER" train rows.csv --net "dense4 relu dense1" --model linear --batch 10 --passes 50 --patience 3 --valid huge.csv --save saved -q >said 2>errors
+echo "exit $?, $(grep ^ended said), $(tail -n 1 errors)"
+test ! -e saved || echo "a model was written"
 try() { "$MUSTER" train gen:gmm:500,60 --patience 2 "$@" 2>&1 >/dev/null | tail -n 1; }
 try
 try --optim sgd

@@ -392,8 +392,7 @@ static void best_text(const struct setup *setup,
 
     if (isfinite(outcome->held_out))
         (void)printf("held out   loss %.6g after pass %u%s\n",
-                     outcome->held_out,
-                     pass_of(setup, best ? outcome->best_step : result->steps),
+                     outcome->held_out, pass_of(setup, outcome->held_out_step),
                      best ? ", the best: its weights are the model" : "");
 }
 
@@ -457,6 +456,10 @@ void ending_text(const struct run *run, const struct train_result *result)
                      outcome->excess * setup->shown_factor);
     else if (outcome->end == OPTIM_CONVERGED)
         (void)printf("converged: |gradient| %.2g\n", outcome->gradient_norm);
+    else if (fit_blind(result))
+        (void)printf("FAILED: no pass of %u had a finite loss on the rows held "
+                     "out; look for values in them that are far too large\n",
+                     pass_of(setup, result->steps));
     else if (outcome->end == OPTIM_EARLY)
         early_text(setup, result);
     else
@@ -494,9 +497,7 @@ void ending_json(const struct setup *setup, const struct train_result *result,
                                   json_number(outcome->held_out));
         (void)json_object_set_new(
             object, "best_step",
-            json_integer((json_int_t)(outcome->best_step > 0
-                                          ? outcome->best_step
-                                          : result->steps)));
+            json_integer((json_int_t)outcome->held_out_step));
     }
     if (result->constant.judged)
         (void)json_object_set_new(object, "beats_constant",

@@ -70,34 +70,37 @@ const double *early_model(const struct early *early, const double *weights)
 
 size_t early_bytes(const struct early *early)
 {
-    return early->weights == NULL
-               ? 0
-               : HEAD_BYTES + early->options.dims * sizeof *early->weights;
+    return HEAD_BYTES + (early->weights == NULL
+                             ? 0
+                             : early->options.dims * sizeof *early->weights);
 }
 
 void early_save(const struct early *early, struct writer *out)
 {
-    if (early->weights == NULL)
-        return;
     put_u32(out, early->step);
     put_f64(out, early->loss);
     put_u32(out, early->best_step);
     put_f64(out, early->best);
     put_u32(out, early->waited);
-    put_bytes(out, early->weights,
-              early->options.dims * sizeof *early->weights);
+    if (early->weights != NULL)
+        put_bytes(out, early->weights,
+                  early->options.dims * sizeof *early->weights);
 }
 
 enum err early_load(struct early *early, struct reader *in)
 {
-    if (early->weights == NULL)
-        return ERR_OK;
-    early->step = get_u32(in);
-    early->loss = get_f64(in);
-    early->best_step = get_u32(in);
-    early->best = get_f64(in);
-    early->waited = get_u32(in) * !BUG(BUG_FORGET_PASSES);
-    for (uint32_t j = 0; j < early->options.dims; j++)
-        early->weights[j] = get_f64(in);
-    return in->ok && early->best_step <= early->step ? ERR_OK : ERR_FORMAT;
+    struct early was = *early;
+
+    was.step = get_u32(in);
+    was.loss = get_f64(in);
+    was.best_step = get_u32(in);
+    was.best = get_f64(in);
+    was.waited = get_u32(in) * !BUG(BUG_FORGET_PASSES);
+    for (uint32_t j = 0; early->weights != NULL && j < was.options.dims; j++)
+        was.weights[j] = get_f64(in);
+    if (!in->ok || was.best_step > was.step)
+        return ERR_FORMAT;
+    if (early->options.every > 0)
+        *early = was;
+    return ERR_OK;
 }

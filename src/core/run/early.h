@@ -59,7 +59,9 @@ bool early_over(const struct early *early);
 /* The weights of the best pass, or, while there is none, these. */
 const double *early_model(const struct early *early, const double *weights);
 
-/* What a decision to come depends on; without patience nothing. */
+/* What was measured last, and what a decision to come depends on.  Without
+ * patience rows may be held out from one resume to the next, so that there is
+ * always room for the former; where nothing is held out it is forgotten. */
 size_t early_bytes(const struct early *early);
 void early_save(const struct early *early, struct writer *out);
 MUST_CHECK enum err early_load(struct early *early, struct reader *in);

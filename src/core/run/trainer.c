@@ -293,13 +293,15 @@ struct optim_outcome trainer_outcome(const struct trainer *trainer)
     struct optim_outcome outcome = optim_outcome(&trainer->optim);
 
     outcome.held_out = early->loss;
+    outcome.held_out_step = early->step;
+    if (early_over(early) && outcome.end != OPTIM_DIVERGED)
+        outcome.end = OPTIM_EARLY;
     if (trainer_model(trainer) == trainer_weights(trainer))
         return outcome;
     outcome.best_step = early->best_step;
     outcome.held_out = early->best;
+    outcome.held_out_step = early->best_step;
     outcome.at_model = false;
-    if (early_over(early) && outcome.end != OPTIM_DIVERGED)
-        outcome.end = OPTIM_EARLY;
     return outcome;
 }
 

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "math/kernel/poly_ref.h"
 #include "model/net/bugs.h"
@@ -45,6 +46,10 @@ double loss_weigh(double loss, float weight, size_t count, float *gradient)
 {
     bool finite = true;
 
+    if (weight == 0) {
+        memset(gradient, 0, count * sizeof *gradient);
+        return 0;
+    }
     for (size_t k = 0; k < count; k++) {
         gradient[k] *= weight;
         finite &= isfinite(gradient[k]) != 0;

@@ -21,7 +21,8 @@ double loss_squared(const float *z, size_t count, const float *target,
                     float *gradient);
 
 /* A loss and its gradient times a weight, each product rounded once, so that a
- * weight of 1 changes no bit.  Infinite if a product is not finite. */
+ * weight of 1 changes no bit.  Infinite if a product is not finite; 0 is
+ * nothing, whatever it is times. */
 double loss_weigh(double loss, float weight, size_t count, float *gradient);
 
 #endif /* MODEL_NET_LOSS_H */

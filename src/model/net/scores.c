@@ -4,6 +4,7 @@
 #include "model/net/scores.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "math/kernel/softmax.h"
@@ -45,6 +46,7 @@ static enum err score(const struct neural_model *model,
                       const struct dataset *data, struct neural_work *work,
                       uint32_t most, float *x, float *said, double *z)
 {
+    const size_t inputs = neural_floats(&model->neural.in);
     const size_t outputs = neural_floats(&model->neural.out);
     uint32_t row[SCORE_ROWS];
     enum err err = neural_work_load(work, model->parameters);
@@ -57,6 +59,10 @@ static enum err score(const struct neural_model *model,
         for (uint32_t i = 0; i < count; i++)
             row[i] = first + i;
         neural_model_rows(model, data, row, count, x);
+        for (uint32_t i = 0; data->weight != NULL && i < count; i++) {
+            if (data->weight[first + i] == 0)
+                memset(x + i * inputs, 0, inputs * sizeof *x);
+        }
         err = neural_work_scores(work, x, count, said);
         for (size_t i = 0; err == ERR_OK && i < count * outputs; i++)
             z[first * outputs + i] =
@@ -105,8 +111,12 @@ double neural_model_loss(const struct neural_model *model,
     const size_t outputs = neural_floats(&model->neural.out);
     double sum = 0;
 
-    for (uint32_t i = 0; i < data->rows; i++)
-        sum += loss_of(&model->neural, z + i * outputs, data->y[i]) *
-               (data->weight == NULL ? 1 : data->weight[i]);
+    for (uint32_t i = 0; i < data->rows; i++) {
+        const double weight = data->weight == NULL ? 1 : data->weight[i];
+
+        if (weight != 0)
+            sum +=
+                loss_of(&model->neural, z + i * outputs, data->y[i]) * weight;
+    }
     return sum;
 }

@@ -18,9 +18,10 @@ void neural_model_rows(const struct neural_model *model,
                        const struct dataset *data, const uint32_t *row,
                        uint32_t count, float *x);
 
-/* The outputs of all rows, row after row, in the units of the labels.
- * ERR_RANGE, with a sentence: one is
- * not finite.  ERR_UNSUPPORTED as neural_work_new; ERR_NOMEM. */
+/* The outputs of all rows, row after row, in the units of the labels; of a row
+ * of weight 0, which has no part in anything, those of inputs that are all 0.
+ * ERR_RANGE, with a sentence: one is not finite.  ERR_UNSUPPORTED as
+ * neural_work_new; ERR_NOMEM. */
 MUST_CHECK enum err neural_model_scores(const struct neural_model *model,
                                         const struct dataset *data,
                                         enum isa isa, struct pool *pool,

@@ -95,8 +95,41 @@ static void test_without_patience_it_only_looks(void **state)
         end_pass(&early, pass, pass);
     assert_false(early_over(&early));
     assert_ptr_equal(early_model(&early, last), last);
-    assert_int_equal(early_bytes(&early), 0);
     early_close(&early);
+}
+
+/* What was seen last is there after a resume, unless nothing is held out any
+ * more; and one that held nothing out before can begin to. */
+static void test_what_was_seen_comes_back(void **state)
+{
+    const struct early_options none = {.dims = 2};
+    struct early early = begin(0), same = begin(0), blind;
+    uint8_t bytes[128];
+    struct writer out = writer_on(bytes, sizeof bytes);
+    struct reader in;
+
+    (void)state;
+    assert_int_equal(early_init(&blind, &none), ERR_OK);
+    end_pass(&early, 1, 7);
+    early_save(&early, &out);
+    assert_int_equal(out.size, early_bytes(&early));
+    assert_int_equal(out.size, early_bytes(&blind));
+    in = reader_on(bytes, out.size);
+    assert_int_equal(early_load(&same, &in), ERR_OK);
+    assert_int_equal(same.step, EVERY);
+    assert_true(same.loss == 7);
+    in = reader_on(bytes, out.size);
+    assert_int_equal(early_load(&blind, &in), ERR_OK);
+    assert_int_equal(blind.step, 0);
+    assert_true(blind.loss == HUGE_VAL);
+    out = writer_on(bytes, sizeof bytes);
+    early_save(&blind, &out);
+    in = reader_on(bytes, out.size);
+    assert_int_equal(early_load(&same, &in), ERR_OK);
+    assert_true(early_due(&same, EVERY));
+    early_close(&early);
+    early_close(&same);
+    early_close(&blind);
 }
 
 /* Cut anywhere, it goes on as if it had not been. */
@@ -137,6 +170,7 @@ int main(void)
         cmocka_unit_test(test_best_pass_is_the_model),
         cmocka_unit_test(test_what_is_not_finite_gains_nothing),
         cmocka_unit_test(test_without_patience_it_only_looks),
+        cmocka_unit_test(test_what_was_seen_comes_back),
         cmocka_unit_test(test_saved_state),
     };
 

@@ -3,6 +3,7 @@
  * which chunks with how many threads, those of one network called by hand;
  * minibatches that are short; what is refused; a training alone.
  */
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -388,6 +389,7 @@ static void test_weights_of_two_kinds(void **state)
  * float, or that makes a gradient none, is refused. */
 static void test_weights_of_nothing(void **state)
 {
+    static double scores[ROWS * CLASSES];
     struct digest one, other;
     struct evaluator *evaluator;
     struct tally tally;
@@ -401,6 +403,26 @@ static void test_weights_of_nothing(void **state)
         b.data.y[i] = 0;
     other = sum_digest(&b, pool_serial());
     assert_memory_equal(&one, &other, sizeof one);
+    for (uint32_t i = 0; i < ROWS; i += 2) {
+        b.data.y[i] = 1e99; /* Of no class, ... */
+        ((float *)b.data.x)[(size_t)i * b.data.stride] = FLT_MAX;
+    }
+    other = sum_digest(&b, pool_serial());
+    assert_memory_equal(&one, &other, sizeof one);
+    /* ... and of no loss. */
+    assert_true(fabs(neural_model_loss(&b.model, &b.data, scores) -
+                     (double)ROWS * log(CLASSES) / 2) < 1e-9);
+    b.model.parameters = mem_new(b.parameters, sizeof(float));
+    assert_non_null(b.model.parameters);
+    for (uint32_t j = 0; j < b.parameters; j++)
+        b.model.parameters[j] = 2;
+    assert_int_equal(neural_model_scores(&b.model, &b.data, isa_best(),
+                                         pool_serial(), scores, NULL),
+                     ERR_OK);
+    weigh(&b, 1, 1);
+    assert_int_equal(neural_model_scores(&b.model, &b.data, isa_best(),
+                                         pool_serial(), scores, NULL),
+                     ERR_RANGE);
     weigh(&b, 1e300, 1);
     evaluator = open_net(&b, isa_best(), pool_serial());
     assert_int_equal(tally_init(&tally, b.dims, CHUNKS), ERR_OK);
