@@ -317,11 +317,13 @@ static enum err measure_known(struct prediction *prediction)
     const struct dataset *data = &prediction->data;
     double *y = mem_new(data->rows, sizeof *y);
     double *weight = mem_new(data->rows, sizeof *weight);
-    const struct scored_rows rows = {.z = prediction->scores,
-                                     .y = y,
-                                     .weight = weight,
-                                     .rows = data->rows,
-                                     .outputs = model->outputs};
+    const struct scored_rows rows = {
+        .z = prediction->scores,
+        .y = y,
+        .weight = weight,
+        .rows = data->rows,
+        .outputs = model->outputs,
+        .falling = model->outputs == 2 && model->label[0] > model->label[1]};
     enum err err = y == NULL || weight == NULL ? ERR_NOMEM : ERR_OK;
 
     for (uint32_t row = 0; err == ERR_OK && row < data->rows; row++) {

@@ -156,7 +156,8 @@ static enum err choose_metric(struct setup *setup, const struct recipe *recipe,
 
     CHECK(err == ERR_OK);
     if ((setup->metric == METRIC_MSE) != model->regression ||
-        (setup->metric == METRIC_AUC && model->classes) ||
+        (setup->metric == METRIC_AUC && model->classes &&
+         setup->data.classes != 2) ||
         (setup->metric == METRIC_LOGLOSS && !model->probable))
         err = why_set(why, ERR_SHAPE, "--metric %s: the %s model has none",
                       name, model->name);

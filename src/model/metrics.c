@@ -241,19 +241,39 @@ static double loss_sum(enum isa isa, struct loss loss,
     return total;
 }
 
-static enum err measure_ranks(struct metrics *metrics,
-                              const struct scored_rows *in, size_t count)
+/* The larger of two labels: how far it is ahead, and whether it is the truth.
+ */
+static struct scored scored_of(const struct scored_rows *in, size_t row)
+{
+    const double *const z = in->z + 2 * row;
+
+    if (in->outputs != 2)
+        return (struct scored){in->z[row], in->y[row] > 0};
+    return in->falling ? (struct scored){z[0] - z[1], in->y[row] == 0}
+                       : (struct scored){z[1] - z[0], in->y[row] > 0};
+}
+
+/* NULL: no memory. */
+static struct scored *rank(const struct scored_rows *in, size_t count)
 {
     struct scored *const rows = mem_new(count, sizeof *rows);
     size_t at = 0;
 
+    for (size_t i = 0; rows != NULL && i < in->rows; i++) {
+        if (is_in(in, i))
+            rows[at++] = scored_of(in, i);
+    }
+    CHECK(rows == NULL || at == count);
+    return rows;
+}
+
+static enum err measure_ranks(struct metrics *metrics,
+                              const struct scored_rows *in, size_t count)
+{
+    struct scored *const rows = rank(in, count);
+
     if (rows == NULL)
         return ERR_NOMEM;
-    for (size_t i = 0; i < in->rows; i++) {
-        if (is_in(in, i))
-            rows[at++] = (struct scored){in->z[i], in->y[i] > 0};
-    }
-    CHECK(at == count);
     measure_classes(metrics, rows, count);
     metrics->auc = metrics_auc(rows, count);
     mem_free(rows);
@@ -287,12 +307,30 @@ static void average_classes(struct metrics *metrics,
     metrics->f1 = f1 / seen;
 }
 
+/* Of two classes the larger label is what is looked for, as of one score. */
+static enum err measure_two(struct metrics *metrics,
+                            const struct scored_rows *in, size_t count,
+                            const struct class_counts *larger)
+{
+    struct scored *const rows = rank(in, count);
+
+    if (rows == NULL)
+        return ERR_NOMEM;
+    metrics->precision = ratio(larger->hits, larger->said);
+    metrics->recall = ratio(larger->hits, larger->were);
+    metrics->f1 = ratio(2 * larger->hits, larger->said + larger->were);
+    metrics->auc = metrics_auc(rows, count);
+    mem_free(rows);
+    return ERR_OK;
+}
+
 static enum err measure_many(struct metrics *metrics,
                              const struct scored_rows *in, size_t count,
                              bool probabilities)
 {
     struct class_counts *const counts = mem_new(in->outputs, sizeof *counts);
     double loss = 0;
+    enum err err = ERR_OK;
 
     if (counts == NULL)
         return ERR_NOMEM;
@@ -314,8 +352,10 @@ static enum err measure_many(struct metrics *metrics,
     average_classes(metrics, counts, in->outputs, count);
     if (probabilities)
         metrics->loss = metrics->logloss = loss / (double)count;
+    if (in->outputs == 2)
+        err = measure_two(metrics, in, count, &counts[!in->falling]);
     mem_free(counts);
-    return ERR_OK;
+    return err;
 }
 
 static enum err measure_one(struct metrics *metrics,

@@ -11,8 +11,8 @@
 #include "base/err.h"
 #include "model/linear/problem.h"
 
-/* Named metrics of scores against labels.  Of several outputs precision, recall
- * and f1 are means over the classes. */
+/* Named metrics of scores against labels.  Of three outputs or more precision,
+ * recall and f1 are means over the classes. */
 struct metrics {
     double accuracy, auc, logloss, mse, precision, recall, f1;
     double loss; /* What the model minimises, mean over rows: no metric. */
@@ -68,12 +68,14 @@ struct scored_rows {
     const double *weight; /* NULL: all are in. */
     size_t rows;
     uint32_t outputs; /* Scores of a row; 0 means 1. */
+    bool falling;     /* Of two outputs the first is the larger label's. */
 };
 
-/* Of several outputs the first largest score is said, y is the number of a
- * class, and precision, recall and f1 are means over the classes that are the
- * truth or are said of some row (macro averages; 0 where a class has none).
- * There is no auc then.  ERR_SHAPE if no row is left. */
+/* Of several outputs the first largest score is said and y is the number of a
+ * class.  Two are judged as one score is, their difference.  Of more precision,
+ * recall and f1 are means over the classes that are the truth or are said of
+ * some row (macro averages; 0 where a class has none), and there is no auc.
+ * ERR_SHAPE if no row is left. */
 MUST_CHECK enum err metrics_of_scores(struct metrics *metrics,
                                       const struct model_ops *model,
                                       enum isa isa,

@@ -215,9 +215,9 @@ static void test_rows_left_out(void **state)
     static const double z[] = {2, -1, 0.5, -3, 1, 9};
     static const double y[] = {1, -1, -1, 1, 1, -1};
     static const double weight[] = {1, 7, 0.5, 1, 1, 0};
-    const struct scored_rows some = {z, y, weight, 6, 1};
-    const struct scored_rows first = {z, y, NULL, 5, 1};
-    const struct scored_rows none = {z, y, weight + 5, 1, 1};
+    const struct scored_rows some = {z, y, weight, 6, 1, false};
+    const struct scored_rows first = {z, y, NULL, 5, 1, false};
+    const struct scored_rows none = {z, y, weight + 5, 1, 1, false};
     struct metrics a = metrics_none(), b = metrics_none();
 
     (void)state;

@@ -400,7 +400,7 @@ static void test_metrics_by_hand(void **state)
                                0, 0, 9, /* 2 */ 5, 0, 0};
     static const double y[] = {0, 1, 1, 0, -1};
     static const double weight[] = {1, 3, 1, 1, 0};
-    const struct scored_rows rows = {z, y, weight, 5, 3};
+    const struct scored_rows rows = {z, y, weight, 5, 3, false};
     struct metrics got;
     double loss = 0;
 
@@ -425,6 +425,40 @@ static void test_metrics_by_hand(void **state)
         metrics_of_scores(&got, model_ops(MODEL_SVM), ISA_PORTABLE, &rows),
         ERR_OK);
     assert_true(got.accuracy == 0.5 && isnan(got.logloss));
+}
+
+/* Two outputs are judged as the one score is that is their difference, also
+ * where the first is the larger label's. */
+static void test_metrics_of_two(void **state)
+{
+    static const double one[] = {2, -1, .5, -3, 1, -.5, -.25};
+    static const double truth[] = {1, -1, -1, 1, 1, -1, -1};
+    const struct scored_rows plain = {one, truth, NULL, 7, 1, false};
+    double z[2][14], y[2][7];
+    struct metrics wanted, got;
+
+    (void)state;
+    for (int i = 0; i < 7; i++) {
+        z[0][2 * i] = z[1][2 * i + 1] = .75;
+        z[0][2 * i + 1] = z[1][2 * i] = one[i] + .75;
+        y[0][i] = truth[i] > 0;
+        y[1][i] = truth[i] < 0;
+    }
+    assert_int_equal(metrics_of_scores(&wanted, model_ops(MODEL_LOGISTIC),
+                                       ISA_PORTABLE, &plain),
+                     ERR_OK);
+    for (int falling = 0; falling < 2; falling++) {
+        const struct scored_rows rows = {z[falling], y[falling], NULL,
+                                         7,          2,          falling != 0};
+
+        assert_int_equal(metrics_of_scores(&got, model_ops(MODEL_SOFTMAX),
+                                           ISA_PORTABLE, &rows),
+                         ERR_OK);
+        assert_true(got.accuracy == wanted.accuracy && got.f1 == wanted.f1 &&
+                    got.precision == wanted.precision &&
+                    got.recall == wanted.recall && got.auc == wanted.auc);
+        assert_true(fabs(got.logloss - wanted.logloss) < 1e-14);
+    }
 }
 
 /* Dense and sparse scores, through the usual door. */
@@ -464,6 +498,7 @@ int main(void)
         cmocka_unit_test(test_hash),
         cmocka_unit_test(test_default_rate),
         cmocka_unit_test(test_metrics_by_hand),
+        cmocka_unit_test(test_metrics_of_two),
         cmocka_unit_test(test_metrics_measure),
     };
 
