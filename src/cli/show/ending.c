@@ -30,6 +30,7 @@ struct column {
     double low, high; /* Values; 0 is one of sparse rows that have others. */
     double rest;      /* The largest that is far smaller than the largest. */
     uint32_t far;     /* Rows that are not. */
+    uint32_t values;  /* Rows that are not 0, which reading leaves out. */
 };
 
 static double size_of(const struct column *column)
@@ -52,8 +53,10 @@ static void widen(struct column *column, double x)
 
 static void widen_by_row(struct column *columns, const struct reading_row *row)
 {
-    for (uint32_t t = 0; t < row->count; t++)
+    for (uint32_t t = 0; t < row->count; t++) {
         widen(&columns[row->index[t]], value_at(row, t));
+        columns[row->index[t]].values++;
+    }
 }
 
 static void part_by_row(struct column *columns, const struct reading_row *row)
@@ -77,14 +80,19 @@ static enum err read_columns(const struct dataset *data, struct column *columns)
     for (uint32_t j = 0; j < data->cols; j++)
         columns[j] =
             (struct column){data->original != NULL ? data->original[j] : j,
-                            HUGE_VAL, -HUGE_VAL, 0, 0};
+                            HUGE_VAL,
+                            -HUGE_VAL,
+                            0,
+                            0,
+                            0};
     for (uint32_t i = 0; err == ERR_OK && i < data->rows; i++) {
         const struct reading_row row = reading_at(&reading, i);
 
         widen_by_row(columns, &row);
     }
-    for (uint32_t j = 0; dataset_is_sparse(data) && j < data->cols; j++)
-        widen(&columns[j], 0);
+    for (uint32_t j = 0; j < data->cols; j++)
+        if (dataset_is_sparse(data) || columns[j].values < data->rows)
+            widen(&columns[j], 0);
     for (uint32_t i = 0; err == ERR_OK && i < data->rows; i++) {
         const struct reading_row row = reading_at(&reading, i);
 
