@@ -132,6 +132,9 @@ json_t *result_json(const struct run *run, const struct train_result *result,
                               metrics_object(setup->has_test
                                                  ? &run->test_metrics
                                                  : &run->valid_metrics));
+    if (setup->has_test)
+        (void)json_object_set_new(object, "test_metrics",
+                                  metrics_object(&run->test_metrics));
     if (setup->has_valid)
         (void)json_object_set_new(object, "valid_metrics",
                                   metrics_object(&run->valid_metrics));

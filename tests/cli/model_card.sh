@@ -13,6 +13,11 @@ END
 "$MUSTER" model show m.txt --format json | python3 -c '
 import json, sys
 print(json.load(sys.stdin)["card"] == json.load(open("m.txt.card.json")))'
+echo "--- rows that were watched are no test set"
+seq 40 | awk '{ print $1 * 7 % 11 "," $1 % 2 }' >rows.csv
+"$MUSTER" train rows.csv v.txt --valid 0.2 -q >/dev/null
+"$MUSTER" model show v.txt | grep -o '^test\|^valid\|^train '
+rm v.txt v.txt.card.json rows.csv
 echo "--- the card of another model, and what is no card"
 cp m.txt.card.json other.card.json
 sed 's/^bias 1/bias 2/' m.txt >other

@@ -28,9 +28,10 @@ static bool name_of(const char *model, char path[FILE_PATH_SIZE])
 
 /* Of the result: what the same training would say again. */
 static const char *const taken[] = {
-    "hash",    "code",          "steps",         "exactness", "worst_residual",
-    "workers", "objective",     "end",           "converged", "gradient_norm",
-    "metrics", "valid_metrics", "train_metrics",
+    "hash",           "code",          "steps",        "exactness",
+    "worst_residual", "workers",       "objective",    "end",
+    "converged",      "gradient_norm", "test_metrics", "valid_metrics",
+    "train_metrics",
 };
 
 /* A file's name need not be UTF-8, JSON must be. */
@@ -250,7 +251,7 @@ void model_card_show(json_t *card)
     } lines[] = {
         {"data", "data"},           {"options", "options"},
         {"exactness", "exactness"}, {"workers", "workers"},
-        {"test", "metrics"},        {"valid", "valid_metrics"},
+        {"test", "test_metrics"},   {"valid", "valid_metrics"},
         {"train", "train_metrics"},
     };
     json_t *const run =
