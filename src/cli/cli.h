@@ -91,6 +91,8 @@ __attribute__((format(printf, 2, 3))) void say_note(const struct cli *cli,
                                                     const char *format, ...);
 /* The same for those who have no `cli`. */
 void tell_note(void *context, const char *sentence);
+/* Also with --quiet: what one must know to go on. */
+__attribute__((format(printf, 1, 2))) void say_aloud(const char *format, ...);
 /* Print the object on standard output and let go of it. */
 void say_json(json_t *object);
 

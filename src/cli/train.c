@@ -169,21 +169,18 @@ static void tell_stopped(const struct run *run,
                          const struct train_result *result)
 {
     if (run->setup->slots == 0 && run->fit.keep == NULL)
-        (void)fprintf(stderr,
-                      "muster: stopped at step %u; the state could not be "
-                      "saved: %s\n",
-                      result->steps, run->fit.keep_why.text);
+        say_aloud("muster: stopped at step %u; the state could not be saved: "
+                  "%s",
+                  result->steps, run->fit.keep_why.text);
     else if (result->saved == result->steps)
-        say_note(run->cli,
-                 "muster: stopped at step %u, state saved; go on with: muster "
-                 "train --resume=%s",
-                 result->steps, run->out);
+        say_aloud("muster: stopped at step %u, state saved; go on with: muster "
+                  "train --resume=%s",
+                  result->steps, run->out);
     else
-        say_note(run->cli,
-                 "muster: stopped at step %u; the disk failed, and the state "
-                 "is saved as of step %u only; see to the disk, then go on "
-                 "with: muster train --resume=%s",
-                 result->steps, result->saved, run->out);
+        say_aloud("muster: stopped at step %u; the disk failed, and the state "
+                  "is saved as of step %u only; see to the disk, then go on "
+                  "with: muster train --resume=%s",
+                  result->steps, result->saved, run->out);
 }
 
 /* Who names a folder for the run may think it is the model. */

@@ -45,9 +45,10 @@ def more_steps(tap, folder, steps, name, *more):
 
 def signals(tap):
     """Each that asks for the end, with the exit code that clusters have."""
-    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 75)):
-        name = signal.Signals(number).name
-        job = begin()
+    for number, code, more in ((signal.SIGINT, 130, ()), (signal.SIGTERM, 75, ()),
+                               (signal.SIGINT, 130, ("-q",))):
+        name = " ".join((signal.Signals(number).name, *more))
+        job = begin(*more)
         tap.ok(os.path.islink(LATEST), "latest is a link")
         answers = run("status")
         tap.ok(answers.returncode == 1 and "Ctrl-C" in answers.stderr,

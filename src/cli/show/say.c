@@ -45,19 +45,35 @@ int say_why(const struct cli *cli, enum err err, const struct why *why)
                      why->text[0] == '\0' ? err_text(err) : why->text);
 }
 
-void say_note(const struct cli *cli, const char *format, ...)
+__attribute__((format(printf, 1, 0))) static void say_line(const char *format,
+                                                           va_list arguments)
 {
     char sentence[2 * WHY_SIZE];
+
+    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
+    plain_controls(sentence, sizeof sentence);
+    plain_text(sentence);
+    (void)fprintf(stderr, "%s\n", sentence);
+}
+
+void say_note(const struct cli *cli, const char *format, ...)
+{
     va_list arguments;
 
     if (cli->quiet)
         return;
     va_start(arguments, format);
-    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
+    say_line(format, arguments);
     va_end(arguments);
-    plain_controls(sentence, sizeof sentence);
-    plain_text(sentence);
-    (void)fprintf(stderr, "%s\n", sentence);
+}
+
+void say_aloud(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    say_line(format, arguments);
+    va_end(arguments);
 }
 
 void tell_note(void *context, const char *sentence)
