@@ -148,10 +148,13 @@ enum err load_train(struct setup *setup, const struct recipe *recipe,
     setup->loaded = err == ERR_OK;
     if (err == ERR_OK && model != NULL && model->regression &&
         setup->encoder.classes.categories > 0)
-        return why_set(why, ERR_SHAPE,
-                       "%.200s: the labels are words, and --model %s fits "
-                       "numbers; leave out --model to tell classes apart",
-                       source.spec, model->name);
+        return setup_blame_label(
+            setup, recipe,
+            why_set(why, ERR_SHAPE,
+                    "%.200s: the labels are words, and --model %s fits "
+                    "numbers; leave out --model to tell classes apart",
+                    source.spec, model->name),
+            why);
     return err;
 }
 

@@ -63,6 +63,29 @@ const double *setup_find_number(const struct dataset *data)
                            : find_number(data->y, data->rows);
 }
 
+enum err setup_blame_label(const struct setup *setup,
+                           const struct recipe *recipe, enum err err,
+                           struct why *why)
+{
+    const struct schema *const schema = &setup->encoder.schema;
+    const char *const name = schema->label_name;
+    char column[96], said[WHY_SIZE];
+
+    if (why == NULL || recipe_given(recipe, OPT_LABEL) ||
+        schema->features == 0 || schema->label >= schema->table)
+        return err;
+    if (name != NULL && name[0] != '\0')
+        (void)snprintf(column, sizeof column, "\"%s\"",
+                       quote((struct span){name, strlen(name)}).text);
+    else
+        (void)snprintf(column, sizeof column, "%u", schema->label + 1);
+    (void)snprintf(said, sizeof said, "%s", why->text);
+    return why_set(why, err,
+                   "%.380s (labels were read from column %s; --label takes "
+                   "another)",
+                   said, column);
+}
+
 /* Too many labels to count are left as they were read. */
 static enum err check_classes(const struct dataset *data, const char *spec,
                               struct why *why)
@@ -105,8 +128,9 @@ static enum err take_loss(const struct recipe *recipe, const char **name,
     return rules_check(&choices, why);
 }
 
-enum err setup_model(const struct setup *setup, const struct recipe *recipe,
-                     enum model_kind *model, struct why *why)
+static enum err find_model(const struct setup *setup,
+                           const struct recipe *recipe, enum model_kind *model,
+                           struct why *why)
 {
     const char *name = recipe_text(recipe, OPT_MODEL);
     const uint32_t classes = setup->data.classes;
@@ -143,6 +167,14 @@ enum err setup_model(const struct setup *setup, const struct recipe *recipe,
                            ? "linear fits (least squares)"
                            : "softmax takes");
     return ERR_OK;
+}
+
+enum err setup_model(const struct setup *setup, const struct recipe *recipe,
+                     enum model_kind *model, struct why *why)
+{
+    const enum err err = find_model(setup, recipe, model, why);
+
+    return err == ERR_SHAPE ? setup_blame_label(setup, recipe, err, why) : err;
 }
 
 /* A metric that the model does not have would sort by nothing. */
@@ -291,6 +323,31 @@ static enum err record_choices(const struct setup *setup, struct recipe *recipe,
     return err;
 }
 
+/* What nobody wrote down, and what is hardly meant. */
+static void tell_steps(const struct setup *setup, const struct recipe *recipe)
+{
+    const struct optim_options *const optim = &setup->optim;
+    const bool all = optim->sampler.kind == SAMPLER_WHOLE;
+    char grows[48] = "";
+
+    if (optim->warmup > 0)
+        (void)snprintf(grows, sizeof grows, ", reached in %u step%s (--warmup)",
+                       optim->warmup, optim->warmup == 1 ? "" : "s");
+    if (recipe_given(recipe, OPT_BATCH_PER_WORKER))
+        setup_note(setup,
+                   "--batch-per-worker %s for %u workers: %s%u rows a step, "
+                   "rate %.6g%s",
+                   recipe_text(recipe, OPT_BATCH_PER_WORKER),
+                   batches_workers(recipe), all ? "all " : "",
+                   all ? setup->data.rows : optim->sampler.batch, optim->rate,
+                   grows);
+    if (optim->warmup >= optim->steps)
+        setup_note(setup,
+                   "--warmup %u: the run has %u steps, so that the rate never "
+                   "gets to %.6g; take fewer, or more --passes",
+                   optim->warmup, optim->steps, optim->rate);
+}
+
 enum err setup_load(struct setup *setup, struct recipe *recipe, struct why *why)
 {
     enum err err = arithmetic_check(setup->isa, why);
@@ -337,6 +394,8 @@ enum err setup_load(struct setup *setup, struct recipe *recipe, struct why *why)
         err = setup_numbers(setup, recipe, why);
     if (err == ERR_OK)
         err = coded_data_vet(setup, &setup->code, why);
+    if (err == ERR_OK)
+        tell_steps(setup, recipe);
     if (err == ERR_OK)
         err = record_choices(setup, recipe, why);
     return owners_settle(setup, err, why);

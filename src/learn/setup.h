@@ -127,6 +127,12 @@ MUST_CHECK enum err setup_threads(const struct setup *setup, struct pool **pool,
                                   struct why *why);
 MUST_CHECK enum err setup_numbers(struct setup *setup, struct recipe *recipe,
                                   struct why *why);
+/* Behind a sentence about labels: which column they were read from, if a table
+ * has them and nobody said so.  Returns `err`. */
+enum err setup_blame_label(const struct setup *setup,
+                           const struct recipe *recipe, enum err err,
+                           struct why *why);
+
 /* The model that --model, --loss and the labels ask for. */
 MUST_CHECK enum err setup_model(const struct setup *setup,
                                 const struct recipe *recipe,

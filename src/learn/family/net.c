@@ -126,24 +126,28 @@ static enum err find_units(const struct setup *setup,
 }
 
 /* As many outputs as there are classes, or one number. */
-static enum err explain_outputs(const struct setup *setup, size_t outputs,
+static enum err explain_outputs(const struct setup *setup,
+                                const struct recipe *recipe, size_t outputs,
                                 struct why *why)
 {
     const char *const s = outputs == 1 ? "" : "s";
     const uint32_t classes = setup->data.classes;
 
     if (!model_ops(setup->model)->classes)
-        return why_set(why, ERR_SHAPE,
-                       "--net: its last layer has %zu output%s, and the labels "
-                       "are numbers, which take one: let it end with dense1 "
-                       "(or say --model softmax if they are classes)",
-                       outputs, s);
-    return why_set(why, ERR_SHAPE,
-                   "--net: its last layer has %zu output%s, and the labels are "
-                   "%u classes: let it end with dense%u, one output for each%s",
-                   outputs, s, classes, classes,
-                   outputs == 1 ? " (or say --model linear if they are numbers)"
-                                : "");
+        (void)why_set(why, ERR_SHAPE,
+                      "--net: its last layer has %zu output%s, and the labels "
+                      "are numbers, which take one: let it end with dense1, or "
+                      "say --model softmax if they are classes",
+                      outputs, s);
+    else
+        (void)why_set(
+            why, ERR_SHAPE,
+            "--net: its last layer has %zu output%s, and the labels "
+            "are %u classes: let it end with dense%u, one output for "
+            "each%s",
+            outputs, s, classes, classes,
+            outputs == 1 ? ", or say --model linear if they are numbers" : "");
+    return setup_blame_label(setup, recipe, ERR_SHAPE, why);
 }
 
 static enum err read_net(struct setup *setup, const struct recipe *recipe,
@@ -169,14 +173,15 @@ static enum err read_net(struct setup *setup, const struct recipe *recipe,
                                 classes ? NEURAL_SOFTMAX : NEURAL_SQUARED,
                                 &units, why);
     if (err == ERR_MISMATCH)
-        err = explain_outputs(setup, 1, why);
+        err = explain_outputs(setup, recipe, 1, why);
     else if (err != ERR_OK && err != ERR_TOOBIG)
         err = explain_shape(data, err, why);
     mem_free(text);
     return err;
 }
 
-static enum err check_outputs(const struct setup *setup, struct why *why)
+static enum err check_outputs(const struct setup *setup,
+                              const struct recipe *recipe, struct why *why)
 {
     const struct neural *const net = &setup->net.neural;
     const size_t outputs = neural_floats(&net->out);
@@ -191,7 +196,7 @@ static enum err check_outputs(const struct setup *setup, struct why *why)
                        inner, classes ? "scores of the classes" : "numbers",
                        wanted);
     if (outputs != wanted)
-        return explain_outputs(setup, outputs, why);
+        return explain_outputs(setup, recipe, outputs, why);
     if (net->parameters > DIMS_MAX - FOLLOW_SIZES_MAX)
         return why_set(why, ERR_TOOBIG,
                        "--net: %zu weights; at most %u are possible",
@@ -255,7 +260,7 @@ static enum err build(struct setup *setup, const struct recipe *recipe,
     if (err == ERR_OK)
         err = read_net(setup, recipe, why);
     if (err == ERR_OK)
-        err = check_outputs(setup, why);
+        err = check_outputs(setup, recipe, why);
     if (err == ERR_OK)
         err = start_net(setup, recipe, why);
     if (err == ERR_OK)
