@@ -71,8 +71,10 @@ enum err setup_blame_label(const struct setup *setup,
     const char *const name = schema->label_name;
     char column[96], said[WHY_SIZE];
 
+    /* Rows of a program have no column for it. */
     if (why == NULL || recipe_given(recipe, OPT_LABEL) ||
-        schema->features == 0 || schema->label >= schema->table)
+        setup->terms.rows != NULL || schema->features == 0 ||
+        schema->label >= schema->table)
         return err;
     if (name != NULL && name[0] != '\0')
         (void)snprintf(column, sizeof column, "\"%s\"",
