@@ -373,10 +373,12 @@ static enum err pack_rows(const struct source_options *options,
 {
     struct dataset made = {0};
     struct stage_options how;
+    struct memory_rows from = *options->memory;
     enum err err = describe(options, &how, why);
 
+    from.byte = options->encoder->byte;
     if (err == ERR_OK)
-        err = memory_pack(options->memory, wants_wide(options), &how,
+        err = memory_pack(&from, wants_wide(options), &how,
                           source_pool(options), &made, why);
     if (err == ERR_OK)
         err = settle(options, &made, why);
@@ -394,20 +396,29 @@ static enum err read_file(const struct source_options *options,
 {
     const bool known = options->encoder->kind != ENCODER_NONE;
     struct stage stage = {.wide = wants_wide(options),
+                          .taken = options->taken,
                           .byte = options->encoder->byte};
-    uint32_t byte = 0;
-    enum err err =
-        table_packs(options) ? pack_rows(options, data, why) : ERR_UNSUPPORTED;
+    const bool packs = table_packs(options);
+    bool bytes = packs && options->memory->cell == CELL_U8;
+    uint32_t byte = stage.byte > 0 ? stage.byte : 1;
+    enum err err = packs ? pack_rows(options, data, why) : ERR_UNSUPPORTED;
 
     if (err == ERR_UNSUPPORTED) {
         err = fill_stage(options, &stage, why);
-        byte = stage.byte;
-        if (err == ERR_OK)
+        if (!packs) {
+            bytes = stage.bytes;
+            byte = stage.byte;
+        }
+        if (err == ERR_OK) /* Empties the stage. */
             err = finish(options, &stage, data, why);
     }
     if (err == ERR_OK && !known) {
         options->encoder->wide = data->storage == STORAGE_F64;
-        options->encoder->byte = byte > 0 ? byte : storage_byte(data->storage);
+        options->encoder->byte = bytes ? byte : storage_byte(data->storage);
+    }
+    if (err == ERR_OK && bytes) {
+        data->white = (double)UINT8_MAX / byte;
+        data->known_scale = options->encoder->byte > 0;
     }
     stage_close(&stage);
     return err == ERR_OK ? err : why_in(why, err, "%s", source_shown(options));

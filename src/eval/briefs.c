@@ -240,7 +240,7 @@ static enum err get_model(struct reader *in, struct neural_model *model)
     char text[BRIEF_NET_MAX + 1];
     struct neural_shape shape;
     uint8_t loss;
-    struct neural_units units;
+    struct neural_units units = neural_units(1);
     enum err err;
 
     get_text(in, text, sizeof text);

@@ -115,6 +115,7 @@ static enum err split_valid(struct setup *setup, const struct recipe *recipe,
                        ? why_set(why, ERR_NOMEM, "--valid: out of memory")
                        : hold_out(setup, recipe, part, order, without, why);
 
+    setup->valid.known_scale = err == ERR_OK;
     mem_free(order);
     mem_free(without);
     return err;
@@ -176,6 +177,8 @@ static enum err load_like(struct setup *setup, const struct recipe *recipe,
     source.classes = model_ops(setup->model)->classes;
     source.labels = source.regression ? NULL : setup->data.label;
     source.like = &setup->data;
+    if (setup_family(setup) == &net_family)
+        source.taken = setup->data.image;
     source.storage = NULL; /* As in the training data. */
     source.weight = NULL;  /* Metrics count every row once. */
     source.encoder = &setup->encoder;
@@ -233,9 +236,8 @@ static enum err check_set(const struct setup *setup, struct dataset *data,
                           bool there, const char *name, struct why *why)
 {
     const enum err err =
-        there
-            ? inputs_check(setup_net(setup), setup->encoder.byte > 0, data, why)
-            : ERR_OK;
+        there ? inputs_check(setup_net(setup), setup->encoder.byte, data, why)
+              : ERR_OK;
 
     return err == ERR_OK ? err : why_in(why, err, "--%s", name);
 }

@@ -54,6 +54,8 @@ static enum err load_rows(struct prediction *prediction,
     source->cols_min = cols;
     source->cols_max = cols;
     source->intercept = model->intercept;
+    if (model->net != NULL)
+        source->taken = inputs_image(model->net);
     source->regression = true;
     source->unlabelled = true;
     source->encoder = encoder.kind == ENCODER_TABLE ? &encoder : &stand_in;
@@ -72,8 +74,8 @@ static enum err load_rows(struct prediction *prediction,
                        source->spec != NULL ? source->spec : "the data",
                        prediction->data.cols, cols);
     if (err == ERR_OK && model->net != NULL &&
-        inputs_check(model->net, model->encoder.byte > 0, &prediction->data,
-                     why) != ERR_OK)
+        inputs_check(model->net, model->encoder.byte, &prediction->data, why) !=
+            ERR_OK)
         return why_in(why, ERR_MISMATCH, "%.200s",
                       source->spec != NULL ? source->spec : "the rows");
     return err;

@@ -22,6 +22,19 @@ npy("whole.npy", (160, 8, 8), "<f4", pixels)
 npy("unit.npy", (160, 8, 8), "<f4", [p / 255 for p in pixels])
 npy("other.npy", (160, 8, 8), "<f4", [(p - 128) / 70 for p in pixels])
 npy("sharp.npy", (160, 8, 8), "<f4", [p / 255 + (.001 if p % 2 else -.001) for p in pixels])
+night = [p // 120 for p in pixels]
+npy("night.npy", (160, 8, 8), "|u1", night)
+idx("night", (160, 8, 8), night)
+npy("dim.npy", (160, 8, 8), "<f4", [p // 16 / 255 for p in pixels])
+npy("dusk.npy", (160, 8, 8), "|u1", [p // 4 for p in pixels])
+npy("black.npy", (160, 8, 8), "<f4", [0] * len(pixels))
+npy("flash.npy", (160, 8, 8), "<f4", [p * 100.5 if i == 9 else p / 4 for i, p in enumerate(pixels)])
+for name, scale in ("bytes.csv", 1), ("sharp.csv", 254.9):
+    with open(name, "w") as out:
+        for i, label in enumerate(labels):
+            out.write(",".join("%g" % (p / scale) for p in pixels[64 * i:64 * i + 64] + [label * scale]) + "\n")
+npy("small.npy", (160, 4, 4), "|u1", pixels[:2560])
+idx("small", (160, 4, 4), pixels[:2560])
 npy("turned.npy", (160, 4, 16), "|u1", pixels)
 END
 net="conv3x3x2 relu dense2"
@@ -33,6 +46,18 @@ for trained in $forms sharp.npy; do
 		echo "$trained, then $rows: $("$MUSTER" predict $rows $trained.safetensors out.txt --force --labels labels 2>&1 | accuracy)"
 	done
 done
+echo "--- what is dark is no other scale, of bytes as of 255ths, nor is a part of the rows"
+"$MUSTER" train dusk.npy --labels labels -q --net "$net" --passes 1 dusk.npy.safetensors >/dev/null
+told() { sed -n 's/written .*/taken/p; s/^muster: //p'; }
+for trained in images bytes.npy unit.npy dusk.npy sharp.npy; do
+	for rows in night.npy night dim.npy dusk.npy black.npy bytes.npy; do
+		echo "$trained, then $rows: $("$MUSTER" predict $rows $trained.safetensors out.txt --force --label none 2>&1 | told)"
+	done
+done
+"$MUSTER" train flash.npy --labels labels -q --net "$net" --passes 1 --valid .25 2>&1 | grep -c "^valid"
+"$MUSTER" train sharp.csv --shape 8x8x1 --scale none -q --net "$net" --passes 1 --valid bytes.csv 2>&1
+"$MUSTER" train sharp.npy --labels labels -q --net "$net" --passes 1 --test bytes.npy --test-labels labels 2>&1
+"$MUSTER" train bytes.npy --labels labels -q --init sharp.npy.safetensors --passes 1 2>&1
 echo "--- rows to measure on, to watch, to go on with"
 "$MUSTER" train bytes.npy --labels labels -q --net "$net" --passes 1 --test unit.npy --test-labels labels 2>&1
 "$MUSTER" train unit.npy --labels labels -q --init bytes.npy.safetensors --passes 1 2>&1
@@ -40,6 +65,12 @@ echo "--- rows to measure on, to watch, to go on with"
 "$MUSTER" train images --labels labels -q --init bytes.npy.safetensors --passes 1 2>&1 | grep "^train"
 "$MUSTER" train turned.npy --labels labels -q --init images.safetensors --passes 1 2>&1
 "$MUSTER" predict turned.npy images.safetensors 2>&1
+for rows in small.npy small; do
+	"$MUSTER" predict $rows images.safetensors 2>&1
+	"$MUSTER" predict $rows images.safetensors --labels labels 2>&1
+	"$MUSTER" train $rows --labels labels -q --init images.safetensors --passes 1 2>&1
+	"$MUSTER" train bytes.npy --labels labels -q --net "$net" --passes 1 --test $rows --test-labels labels 2>&1
+done
 echo "--- linear models have bytes brought to their scale, too"
 for trained in images bytes.npy unit.npy; do
 	"$MUSTER" train $trained --labels labels -q --optim lbfgs --steps 5 $trained.txt >/dev/null

@@ -858,6 +858,40 @@ y = np.abs(x[:, 0]) + x[:, 1]
 fitted = NetRegressor("dense16 relu dense1", passes=60, batch=32, lr=0.01).fit(x, y)
 print(fitted.score(x, y) > 0.95, fitted.predict(x[:2]).shape == (2,))
 """,
+    "networks: arrays on another scale than the training rows'": """
+from muster import NetClassifier
+rng = np.random.default_rng(1)
+number = np.arange(120) % 2
+light = np.array([20, 230])[number][:, None, None] + rng.integers(-20, 21, (120, 6, 6))
+light[:, :, :3] = 128
+forms = {"bytes": light.astype(np.uint8), "whole": light.astype(float), "unit": light / 255,
+         "sharp": light / 254.9, "other": (light - 128) / 70}
+on_bytes = {"bytes", "whole"}
+taken = {"bytes": on_bytes, "whole": on_bytes, "unit": {"bytes", "unit", "sharp"},
+         "sharp": {"unit", "sharp"}, "other": {"unit", "sharp", "other"}}
+np.save("bytes.npy", forms["bytes"])
+with open("images", "wb") as out:
+    out.write(bytes([0, 0, 8, 3]) + np.array((120, 6, 6), ">u4").tobytes() + forms["bytes"].tobytes())
+def takes(model, x):
+    try:
+        model.predict(x if isinstance(x, str) else x.reshape(len(x), -1))
+    except (ValueError, muster.Error) as error:
+        return "and the network was trained on values" not in str(error) and print(error)
+    return True
+for name, x in forms.items():
+    net = NetClassifier("conv3x3x2 relu dense2", passes=1, batch=16).fit(x, number)
+    net.save(name + ".safetensors")
+    model = muster.load(name + ".safetensors")
+    for other, y in forms.items():
+        print(takes(net, y) == takes(model, y) == (other in taken[name]) or (name, other))
+    # Bytes of files and of arrays are one and the same.
+    print(takes(model, "images") and takes(model, "bytes.npy") == ("bytes" in taken[name]))
+    if "bytes" in taken[name]:
+        print((model.predict("images") == net.predict(forms["bytes"])).all(),
+              takes(net, forms["bytes"] // 120), takes(model, forms["bytes"] // 120))
+dusk = NetClassifier("conv3x3x2 relu dense2", passes=1).fit(forms["bytes"] // 4, number)
+print(takes(dusk, forms["bytes"]), takes(dusk, 0 * forms["unit"]), not takes(dusk, forms["unit"] / 4))
+""",
     "networks: weights of rows and of classes": """
 from muster import NetClassifier, NetRegressor
 rng = np.random.default_rng(4)

@@ -72,8 +72,10 @@ enum err idx_stage(struct unpacker *in, const double *labels,
 {
     struct table table = {0};
     uint32_t dims = 0;
-    const enum err err = read_header(in, &table, &dims, why);
+    enum err err = read_header(in, &table, &dims, why);
 
+    if (err == ERR_OK)
+        err = image_agrees(&table.image, &stage->taken, why);
     if (err != ERR_OK)
         return err;
     if (dims < 2)

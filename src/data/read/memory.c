@@ -54,6 +54,11 @@ static void load_strided(enum cell cell, const uint8_t *at, int64_t step,
     }
 }
 
+static bool memory_divides(const struct memory_rows *from)
+{
+    return from->cell == CELL_U8 && from->byte > 1;
+}
+
 /* Up to TILE_ROWS rows as doubles, one after the other.  Along the memory,
  * whichever way that is. */
 static void load_tile(const struct memory_rows *from, uint64_t row,
@@ -67,11 +72,13 @@ static void load_tile(const struct memory_rows *from, uint64_t row,
         for (size_t i = 0; i < count; i++)
             load_strided(from->cell, at + (int64_t)i * from->row_step,
                          from->col_step, cols, 1, out + i * cols);
-        return;
+    } else {
+        for (size_t j = 0; j < cols; j++)
+            load_strided(from->cell, at + (int64_t)j * from->col_step,
+                         from->row_step, count, cols, out + j);
     }
-    for (size_t j = 0; j < cols; j++)
-        load_strided(from->cell, at + (int64_t)j * from->col_step,
-                     from->row_step, count, cols, out + j);
+    for (size_t k = 0; memory_divides(from) && k < count * cols; k++)
+        out[k] /= from->byte;
 }
 
 /* --- the census ----------------------------------------------------------- */

@@ -29,6 +29,7 @@ struct arrow_table;
 struct memory_rows {
     uint64_t rows, cols;
     enum cell cell; /* Of x, or of CSR's values. */
+    uint32_t byte;  /* Dense: what bytes are divided by; 0: nothing. */
     const void *x;  /* Dense; else NULL. */
     int64_t row_step, col_step;
     const void *begin;    /* CSR: rows + 1 of them; else NULL. */

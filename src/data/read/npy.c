@@ -207,8 +207,8 @@ static bool lacks_label(const struct csv *form, const struct table *table)
 }
 
 static enum err begin(struct unpacker *in, const double *labels,
-                      uint64_t label_count, struct csv *form,
-                      struct table *table, struct why *why)
+                      uint64_t label_count, const struct stage *stage,
+                      struct csv *form, struct table *table, struct why *why)
 {
     uint32_t dims = 0;
     enum err err = read_header(in, table, &dims, why);
@@ -219,6 +219,8 @@ static enum err begin(struct unpacker *in, const double *labels,
                       "rows here and this one as --labels");
     if (err == ERR_OK && table->cols == 0)
         err = why_set(why, ERR_FORMAT, "no rows or no columns");
+    if (err == ERR_OK && stage != NULL)
+        err = image_agrees(&table->image, &stage->taken, why);
     /* A pixel is nobody's label. */
     if (err == ERR_OK && dims > 2 && labels == NULL && lacks_label(form, table))
         err = why_set(why, ERR_SHAPE,
@@ -234,7 +236,8 @@ enum err npy_stage(struct unpacker *in, const double *labels,
                    struct stage *stage, struct why *why)
 {
     struct table table = {0};
-    const enum err err = begin(in, labels, label_count, form, &table, why);
+    const enum err err =
+        begin(in, labels, label_count, stage, form, &table, why);
 
     return err == ERR_OK ? table_stage(in, &table, &form->columns, labels, pool,
                                        stage, why)
@@ -313,7 +316,9 @@ enum err npy_frame(struct unpacker *in, const double *labels,
     struct table table = {0};
     struct frame made = {0};
     double *values = NULL;
-    enum err err = begin(in, labels, label_count, form, &table, why);
+    enum err err =
+        begin(in, labels, label_count, images != NULL ? images->stage : NULL,
+              form, &table, why);
 
     if (err == ERR_OK && images != NULL && table.image.height > 0)
         return table_stage(in, &table, &form->columns, labels, images->pool,

@@ -11,6 +11,7 @@
 #include "base/pool.h"
 #include "data/read/memory.h"
 #include "data/rows/dataset.h"
+#include "data/rows/image.h"
 #include "data/span.h"
 #include "data/table/encode.h"
 
@@ -37,12 +38,13 @@ struct source_options {
     uint32_t label_count; /* Of labels; 0 stands for 2. */
     /* Columns, labels and storage as in this training set; NULL: free. */
     const struct dataset *like;
-    const char *shape;       /* What a row is as an image; NULL: as the file
-                                says. */
-    const char *storage;     /* Name of a form; NULL: the best. */
-    const char *format;      /* libsvm, csv, tsv, idx, npy, npz; NULL: find
-                                out. */
-    const char *label;       /* Tables: column of the label, or "none". */
+    const char *shape;   /* What a row is as an image; NULL: as the file
+                            says. */
+    struct image taken;  /* What a file's images must be; zeros: anything. */
+    const char *storage; /* Name of a form; NULL: the best. */
+    const char *format;  /* libsvm, csv, tsv, idx, npy, npz; NULL: find
+                            out. */
+    const char *label;   /* Tables: column of the label, or "none". */
     const char *labels_file; /* idx, npy: file of labels. */
     const char *drop;        /* Tables: columns that are left out. */
     const char *weight;      /* Training tables: column of the rows' weights. */

@@ -552,19 +552,20 @@ static enum err stage_arrow(const struct source_options *options,
 enum err table_read_memory(const struct source_options *options,
                            struct stage *stage, struct why *why)
 {
-    const struct memory_rows *const from = options->memory;
+    struct memory_rows from = *options->memory;
     enum err err;
 
-    if (from->arrow != NULL)
+    if (from.arrow != NULL)
         return stage_arrow(options, stage, why);
-    if (from->x != NULL && !table_packs(options))
+    if (from.x != NULL && !table_packs(options))
         return stage_array(options, stage, why);
+    from.byte = stage->byte;
     if (fitted(options) == NULL ? table_wants_encoder(options)
                                 : !encoder_plain_columns(fitted(options)))
         return table_refuse_encoder(why);
-    err = memory_stage(from, source_pool(options), stage, why);
-    if (err == ERR_OK && from->x != NULL)
-        err = table_keep_plain(options, (uint32_t)from->cols, why);
+    err = memory_stage(&from, source_pool(options), stage, why);
+    if (err == ERR_OK && from.x != NULL)
+        err = table_keep_plain(options, (uint32_t)from.cols, why);
     else if (err == ERR_OK && options->encoder != NULL &&
              options->encoder->kind == ENCODER_NONE)
         options->encoder->kind = ENCODER_ROWS;

@@ -42,6 +42,10 @@ struct dataset {
     uint32_t stride;     /* cols rounded up to KERNEL_LANES. */
     uint32_t chunk_rows; /* The last chunk may be shorter. */
     struct image image;  /* What a row is, but for the intercept. */
+    double white;        /* What 255 became of cells that were bytes; else 0. */
+    bool known_scale;    /* Values are on their model's scale, whatever their
+                            sizes: bytes that were brought to it, or some of
+                            its own rows. */
     struct chunkset present;
     uint32_t *cut;      /* First row of each chunk, and one; NULL: alike. */
     void *x;            /* Dense: rows * stride values, see storage.h. */

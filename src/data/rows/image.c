@@ -79,6 +79,21 @@ static bool same(const struct image *a, const struct image *b)
            a->channels == b->channels;
 }
 
+enum err image_agrees(const struct image *image, const struct image *taken,
+                      struct why *why)
+{
+    struct image own = *image;
+
+    if (own.height == 0 || taken->height == 0 || same(&own, taken) ||
+        (settle_own(&own, NULL) == ERR_OK && same(&own, taken)))
+        return ERR_OK;
+    return why_set(why, ERR_MISMATCH,
+                   "the rows are images of %u x %u x %u, and the network takes "
+                   "%u x %u x %u: bring them to that shape",
+                   own.height, own.width, own.channels, taken->height,
+                   taken->width, taken->channels);
+}
+
 /* The user's shape of rows whose file has one, too. */
 static enum err settle_both(const struct image *said, struct image *own,
                             const char *text, struct why *why)
@@ -132,20 +147,28 @@ static void widen(struct image_sizes *sizes, const double *value,
     }
 }
 
-/* Bytes are whole and none is below 0; a bright one says all. */
-static void widen_bytes(struct image_sizes *sizes, const uint8_t *byte,
-                        uint64_t cols)
+/* Of bytes, none of which is below 0. */
+static uint8_t brightest(const struct dataset *data, uint64_t cols)
 {
     uint8_t most = 0;
 
-    for (uint64_t j = 0; j < cols; j++)
-        most = byte[j] > most ? byte[j] : most;
-    sizes->most = fmax(sizes->most, most);
+    for (uint32_t i = 0; i < data->rows && most < UINT8_MAX; i++) {
+        const uint8_t *const byte = dataset_row(data, i);
+
+        for (uint64_t j = 0; j < cols; j++)
+            most = byte[j] > most ? byte[j] : most;
+    }
+    return most;
+}
+
+double image_largest(const struct image_sizes *sizes)
+{
+    return fmax(sizes->most, -sizes->least);
 }
 
 double image_divisor(const struct image_sizes *sizes)
 {
-    const double most = fmax(sizes->most, -sizes->least);
+    const double most = image_largest(sizes);
 
     if (sizes->least == 0 && most > BYTE_MOST / 2 && most <= BYTE_MOST)
         return BYTE_MOST;
@@ -155,24 +178,24 @@ double image_divisor(const struct image_sizes *sizes)
 enum err image_sizes(const struct dataset *data, struct image_sizes *sizes)
 {
     const uint64_t cols = image_columns(&data->image);
-    const bool bytes = data->storage == STORAGE_U8;
-    double *row = NULL;
+    double *row;
 
     *sizes = (struct image_sizes){.whole = true};
-    if (cols == 0 || data->storage == STORAGE_PIXEL)
-        return ERR_OK; /* Pixels are between 0 and 1. */
-    if (!bytes) {
-        row = mem_new(data->cols, sizeof *row);
-        if (row == NULL)
-            return ERR_NOMEM;
+    if (cols == 0)
+        return ERR_OK;
+    if (data->storage == STORAGE_U8) {
+        sizes->most = brightest(data, cols);
+        return ERR_OK;
     }
+    if (data->storage == STORAGE_PIXEL) {
+        sizes->most = (double)((float)brightest(data, cols) / 255.0F);
+        sizes->whole = false;
+        return ERR_OK;
+    }
+    row = mem_new(data->cols, sizeof *row);
+    if (row == NULL)
+        return ERR_NOMEM;
     for (uint32_t i = 0; i < data->rows; i++) {
-        if (bytes) {
-            widen_bytes(sizes, dataset_row(data, i), cols);
-            if (sizes->most > BYTE_MOST / 2)
-                break;
-            continue;
-        }
         dataset_row_values(data, i, row);
         widen(sizes, row, data->cols);
     }

@@ -31,6 +31,11 @@ MUST_CHECK enum err image_parse(const char *text, struct image *image,
 MUST_CHECK enum err image_settle(struct image *image, const char *text,
                                  uint32_t cols, struct why *why);
 
+/* Are images of a file what a network takes?  True of what is not known.
+ * ERR_MISMATCH, with a sentence of both shapes. */
+MUST_CHECK enum err image_agrees(const struct image *image,
+                                 const struct image *taken, struct why *why);
+
 /* The sizes of values. */
 struct image_sizes {
     double least, most; /* Of 0 and all of them. */
@@ -40,6 +45,9 @@ struct image_sizes {
 /* Of rows that are images; of others, {0, 0, true}.  ERR_NOMEM. */
 MUST_CHECK enum err image_sizes(const struct dataset *data,
                                 struct image_sizes *sizes);
+
+/* The largest size of a value. */
+double image_largest(const struct image_sizes *sizes);
 
 /* What values are to be divided by to lie between 0 and 1, or -1 and 1: 255
  * where the largest is from 128 to 255 and none is below 0, as of bytes; else

@@ -39,9 +39,10 @@ struct stage {
     size_t count, capacity;
     bool wide;          /* Readers keep values as fp64: for storage f64. */
     struct image image; /* If the reader knows. */
+    struct image taken; /* What images must be; zeros: anything. */
     uint32_t byte;      /* What cells that are bytes are divided by; 0 before:
-                           as the file's form has it, and after: there were
-                           none. */
+                           as the file's form has it. */
+    bool bytes;         /* Cells were bytes. */
 };
 
 /* How to make a data set of the rows. */

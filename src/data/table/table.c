@@ -502,11 +502,10 @@ static enum err stage_turned(struct unpacker *in, const struct filing *filing,
 /* What bytes stand for is the stage's to say, or the format's; the divisor. */
 static uint32_t settle_byte(const struct table *table, struct stage *stage)
 {
-    if (table->cell != CELL_U8)
-        stage->byte = 0;
-    else if (stage->byte == 0)
+    stage->bytes = table->cell == CELL_U8;
+    if (stage->byte == 0)
         stage->byte = table->byte;
-    return stage->byte > 0 ? stage->byte : 1;
+    return stage->bytes ? stage->byte : 1;
 }
 
 enum err table_stage(struct unpacker *in, const struct table *table,

@@ -1,105 +1,96 @@
 /*
  * inputs.c - rows against the shape and the scale of a network's inputs.
  *
- * Bytes of a file are brought to a model's scale where they are read
- * (data/table/encode.h); of other numbers only their sizes tell.  A network
- * divides so that what it was trained on ends between 1/2 and 1: values four
- * times larger are on another scale, and so are those an eighth as large,
- * unless they are the whole numbers of a dark picture.  One that divides by 1,
- * and does not say that these were pixels, may have been trained on anything.
+ * Bytes of files and arrays are brought to a model's scale where they are read
+ * (data/table/encode.h), and are not judged; where it has none, by what 255 is:
+ * a night is no other scale.  Of other numbers only their sizes tell.  A
+ * network knows the least and the largest value it was trained on (or what its
+ * inputs are divided by, which lies near): values four times larger are on
+ * another scale, and so are those a sixteenth as large (0 to 1 where 16 or 255
+ * was the most), unless they are what dark pixels are: whole numbers, or
+ * 255ths.  So are values far below the least, or below 0 where none was.
  */
 #include "learn/family/inputs.h"
 
 #include <math.h>
 
-#include "base/mem.h"
+#include "data/rows/image.h"
 
 #define LARGER  4.0
-#define SMALLER 0.125
+#define SMALLER 0.0625
 
-static bool is_image(const struct neural_shape *shape)
+struct image inputs_image(const struct neural_model *net)
 {
-    return shape->height > 1 || shape->width > 1;
+    const struct neural_shape *const in = &net->neural.in;
+
+    if (in->height <= 1 && in->width <= 1)
+        return (struct image){0};
+    return (struct image){in->height, in->width, in->channels};
 }
 
-static enum err check_shape(const struct neural_shape *in, struct image *image,
-                            struct why *why)
+/* The largest size among the rows it was trained on; 0: not known. */
+static double trained_on(const struct neural_units *units, uint32_t byte)
 {
-    if (image->height == 0)
-        *image = (struct image){in->height, in->width, in->channels};
-    if (image->height == in->height && image->width == in->width &&
-        image->channels == in->channels)
-        return ERR_OK;
-    return why_set(why, ERR_MISMATCH,
-                   "the rows are images of %u x %u x %u, and the network takes "
-                   "%u x %u x %u",
-                   image->height, image->width, image->channels, in->height,
-                   in->width, in->channels);
+    const double size = fmax(units->most, -units->least);
+
+    if (size > 0)
+        return size;
+    return units->divisor != 1 || byte > 0 ? units->divisor : 0;
 }
 
-/* The largest size of all values, the least of them, and whether all are
- * whole. */
-struct sizes {
-    double most, least;
-    bool whole;
-};
-
-static enum err measure(const struct dataset *data, struct sizes *sizes)
+/* A divisor alone says nothing of signs. */
+static bool knows_least(const struct neural_units *units, uint32_t byte)
 {
-    double *const row = mem_new(data->cols, sizeof *row);
-
-    if (row == NULL)
-        return ERR_NOMEM;
-    *sizes = (struct sizes){0, 0, true};
-    for (uint32_t i = 0; i < data->rows; i++) {
-        dataset_row_values(data, i, row);
-        for (uint32_t j = 0; j < data->cols; j++) {
-            sizes->most = fmax(sizes->most, fabs(row[j]));
-            sizes->least = fmin(sizes->least, row[j]);
-            sizes->whole &= row[j] == floor(row[j]);
-        }
-    }
-    mem_free(row);
-    return ERR_OK;
+    return units->most > 0 || units->least < 0 || byte > 0;
 }
 
-static bool is_smaller(const struct sizes *sizes, double divisor)
+/* Are they what the bytes of the model's rows were? */
+static bool are_pixels(const struct dataset *data,
+                       const struct image_sizes *sizes, uint32_t byte)
 {
-    return sizes->most > 0 && sizes->most < SMALLER * divisor &&
-           (sizes->most <= 1 || !sizes->whole);
+    if (byte == 1)
+        return sizes->whole && sizes->least == 0 && sizes->most > 1 &&
+               sizes->most <= UINT8_MAX;
+    return byte > 0 && storage_byte(data->storage) == byte;
 }
 
-static enum err check_scale(const struct neural_model *net, bool pixels,
+static enum err check_scale(const struct neural_units *units, uint32_t byte,
                             const struct dataset *data, struct why *why)
 {
-    struct sizes sizes;
+    const double trained = trained_on(units, byte);
+    struct image_sizes sizes;
+    double largest;
 
-    if (!pixels && net->units.divisor == 1)
+    if (data->known_scale || trained == 0)
         return ERR_OK;
-    if (measure(data, &sizes) != ERR_OK)
+    if (image_sizes(data, &sizes) != ERR_OK)
         return why_set(why, ERR_NOMEM, "out of memory");
-    if (pixels && sizes.least < 0)
+    largest = data->white > 0 ? data->white : image_largest(&sizes);
+    if (knows_least(units, byte) &&
+        sizes.least < fmin(LARGER * units->least, -SMALLER * trained))
         return why_set(why, ERR_MISMATCH,
                        "values down to %.4g, and the network was trained on "
-                       "pixels from 0 to %g: bring them to that scale",
-                       sizes.least, net->units.divisor);
-    if (sizes.most <= LARGER * net->units.divisor &&
-        !is_smaller(&sizes, net->units.divisor))
+                       "values down to %.4g: bring them to that scale",
+                       sizes.least, units->least);
+    if (largest == 0 || are_pixels(data, &sizes, byte) ||
+        (largest <= LARGER * trained && largest > SMALLER * trained))
         return ERR_OK;
-    return why_set(
-        why, ERR_MISMATCH,
-        "values of up to %.4g, and the network was trained on values "
-        "of up to %g: bring them to that scale",
-        sizes.most, net->units.divisor);
+    return why_set(why, ERR_MISMATCH,
+                   "%s of up to %.4g, and the network was trained on values of "
+                   "up to %.4g: bring them to that scale",
+                   data->white > 0 ? "bytes" : "values", largest, trained);
 }
 
-enum err inputs_check(const struct neural_model *net, bool pixels,
+enum err inputs_check(const struct neural_model *net, uint32_t byte,
                       struct dataset *data, struct why *why)
 {
+    const struct image taken = inputs_image(net);
     enum err err;
 
-    if (!is_image(&net->neural.in))
+    if (taken.height == 0)
         return ERR_OK;
-    err = check_shape(&net->neural.in, &data->image, why);
-    return err == ERR_OK ? check_scale(net, pixels, data, why) : err;
+    if (data->image.height == 0)
+        data->image = taken;
+    err = image_agrees(&data->image, &taken, why);
+    return err == ERR_OK ? check_scale(&net->units, byte, data, why) : err;
 }

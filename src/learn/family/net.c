@@ -113,9 +113,12 @@ static enum err find_units(const struct setup *setup,
         err = image_sizes(data, &sizes);
     if (err != ERR_OK)
         return err;
-    /* Scaled columns are of size 1. */
-    *units = neural_units(
-        encoder_scales(&setup->encoder) ? 1 : image_divisor(&sizes));
+    *units = neural_units(1);
+    if (!encoder_scales(&setup->encoder)) { /* These are of size 1. */
+        units->divisor = image_divisor(&sizes);
+        units->least = sizes.least;
+        units->most = sizes.most;
+    }
     if (model_ops(setup->model)->classes)
         return ERR_OK;
     standard = standard_of(data->y, data->weight, data->rows);

@@ -126,6 +126,8 @@ void start_read(const struct setup *setup, struct source_options *source)
     const struct model_file *const model = setup->init;
 
     source->cols_min = model_file_weights(model);
+    if (model->net != NULL)
+        source->taken = inputs_image(model->net);
     if (model->classes > 0) {
         source->labels = model->label;
         source->label_count = model->classes;
@@ -166,8 +168,7 @@ enum err start_check(struct setup *setup, const struct recipe *recipe,
             why, ERR_MISMATCH, "its model is %s, and that asked for is %s",
             model_ops(model->kind)->name, model_ops(setup->model)->name);
     if (err == ERR_OK && model->net != NULL)
-        err = inputs_check(model->net, setup->encoder.byte > 0, &setup->data,
-                           why);
+        err = inputs_check(model->net, setup->encoder.byte, &setup->data, why);
     return err == ERR_OK ? err
                          : why_in(why, err, "--init %.200s",
                                   recipe_text(recipe, OPT_INIT));

@@ -5,6 +5,7 @@
  */
 #include "model/files/network.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,16 +22,41 @@
 
 static const char *const losses[] = {
     [NEURAL_SOFTMAX] = "softmax", [NEURAL_SQUARED] = "squared"};
-enum { LOSS_NAMES = sizeof losses / sizeof *losses, NOTES_MAX = 11 };
+enum { LOSS_NAMES = sizeof losses / sizeof *losses, NOTES_MAX = 13 };
 enum { SHAPE_SIZE = 48 };
 
-/* Of classes only the first. */
-enum { UNITS_OF_CLASSES = 1, UNITS = 3 };
-static const char *const unit_name[UNITS] = {"divisor", "mean", "spread"};
+/* Numbers of a network's units by name.  Files of other programs do not say
+ * what their rows were. */
+static const struct unit {
+    const char *name;
+    size_t at;
+    bool of_classes, needed;
+} unit_table[] = {
+    {"divisor", offsetof(struct neural_units, divisor), true, true},
+    {"least", offsetof(struct neural_units, least), true, false},
+    {"most", offsetof(struct neural_units, most), true, false},
+    {"mean", offsetof(struct neural_units, mean), false, true},
+    {"spread", offsetof(struct neural_units, spread), false, true},
+};
+enum { UNITS = sizeof unit_table / sizeof *unit_table };
 
-static double *unit_of(struct neural_units *units, int i)
+static double unit_of(const struct neural_units *units, const struct unit *unit)
 {
-    return i == 0 ? &units->divisor : i == 1 ? &units->mean : &units->spread;
+    double value;
+
+    memcpy(&value, (const char *)units + unit->at, sizeof value);
+    return value;
+}
+
+static void set_unit(struct neural_units *units, const struct unit *unit,
+                     double value)
+{
+    memcpy((char *)units + unit->at, &value, sizeof value);
+}
+
+static bool has_unit(const struct unit *unit, bool classes)
+{
+    return unit->of_classes || !classes;
 }
 
 /* --- writing ------------------------------------------------------------- */
@@ -79,9 +105,9 @@ static char *encoder_text(const struct encoder *encoder)
 }
 
 /* What decides predictions and is text, in the order of the digest. */
-static const char *const decisive[] = {"net",  "shape",  "loss",   "divisor",
-                                       "mean", "spread", "labels", "profile",
-                                       "hash", "encoder"};
+static const char *const decisive[] = {"net",    "shape",   "loss", "divisor",
+                                       "least",  "most",    "mean", "spread",
+                                       "labels", "profile", "hash", "encoder"};
 
 /* Of the texts that `find` says are there. */
 static const char *digest_notes(const char *(*find)(const void *, const char *),
@@ -135,12 +161,12 @@ static enum err make_notes(const struct model_file *model, struct notes *notes)
     const struct digest hash =
         hash_f32(net->parameters, net->neural.parameters);
     const bool encoded = model->encoder.kind != ENCODER_NONE;
-    struct neural_units units = net->units;
 
     (void)snprintf(notes->shape, sizeof notes->shape, "%ux%ux%u", in->height,
                    in->width, in->channels);
     for (int i = 0; i < UNITS; i++)
-        (void)model_number_text(*unit_of(&units, i), notes->units[i]);
+        (void)model_number_text(unit_of(&net->units, &unit_table[i]),
+                                notes->units[i]);
     if (model->classes > 0)
         notes->labels = labels_text(model);
     if (encoded)
@@ -151,8 +177,9 @@ static enum err make_notes(const struct model_file *model, struct notes *notes)
     note(notes, "net", net->text);
     note(notes, "shape", notes->shape);
     note(notes, "loss", losses[net->neural.loss]);
-    for (int i = 0; i < (model->classes > 0 ? UNITS_OF_CLASSES : UNITS); i++)
-        note(notes, unit_name[i], notes->units[i]);
+    for (int i = 0; i < UNITS; i++)
+        if (has_unit(&unit_table[i], model->classes > 0))
+            note(notes, unit_table[i].name, notes->units[i]);
     note(notes, "labels", notes->labels);
     note(notes, "profile", PROFILE_NET_NAME);
     note(notes, "hash", digest_text(&hash, notes->hash));
@@ -249,14 +276,21 @@ static enum err take_units(const struct safetensors *file, bool classes,
                            struct neural_units *units, struct why *why)
 {
     *units = neural_units(1);
-    for (int i = 0; i < (classes ? UNITS_OF_CLASSES : UNITS); i++) {
-        const char *const text = safetensors_note(file, unit_name[i]);
+    for (int i = 0; i < UNITS; i++) {
+        const struct unit *const unit = &unit_table[i];
+        const char *const text =
+            has_unit(unit, classes) ? safetensors_note(file, unit->name) : NULL;
+        double value = 0;
 
+        if (text == NULL && unit->needed && has_unit(unit, classes))
+            return lacks(why, unit->name);
         if (text == NULL)
-            return lacks(why, unit_name[i]);
-        if (number_parse(text, strlen(text), unit_of(units, i)) != NUMBER_OK ||
-            !neural_units_good(units))
-            return unlike(why, unit_name[i], text);
+            continue;
+        if (number_parse(text, strlen(text), &value) != NUMBER_OK)
+            return unlike(why, unit->name, text);
+        set_unit(units, unit, value);
+        if (!neural_units_good(units))
+            return unlike(why, unit->name, text);
     }
     return ERR_OK;
 }

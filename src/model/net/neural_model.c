@@ -16,7 +16,8 @@ bool neural_units_good(const struct neural_units *units)
 {
     return isfinite(units->divisor) && units->divisor > 0 &&
            isfinite(units->mean) && isfinite(units->spread) &&
-           units->spread > 0;
+           units->spread > 0 && isfinite(units->least) && units->least <= 0 &&
+           isfinite(units->most) && units->most >= 0;
 }
 
 enum err neural_model_init(struct neural_model *model, const char *text,

@@ -34,6 +34,9 @@ struct neural_units {
     /* Of numbers it learns (y - mean) / spread, and an output z says mean +
      * spread z; of classes 0 and 1. */
     double mean, spread;
+    /* Of images: the least and the largest value, or 0, among the rows it was
+     * trained on, by which others are judged; both 0: not known. */
+    double least, most;
 };
 
 static inline struct neural_units neural_units(double divisor)
@@ -41,7 +44,7 @@ static inline struct neural_units neural_units(double divisor)
     return (struct neural_units){.divisor = divisor, .spread = 1};
 }
 
-/* Finite, the divisor and the spread above 0? */
+/* Finite, the divisor and the spread above 0, 0 between least and most? */
 bool neural_units_good(const struct neural_units *units);
 
 struct neural_model {

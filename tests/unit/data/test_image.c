@@ -150,6 +150,29 @@ static void pixels_are_told_by_their_values(void **state)
     assert_float_equal(divisor(NULL, "3x4"), 1, 0);
 }
 
+/* Whatever their storage. */
+static void sizes_are_those_of_values(void **state)
+{
+    static const char *const storages[] = {"f32", "pixel", "u8"};
+    static const double value[] = {0x1.414142p-2, 200}; /* 80 / 255. */
+    struct image_sizes sizes;
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        struct dataset data;
+
+        memset(x, 0, sizeof x);
+        x[2][3] = k < 2 ? value[0] : value[1];
+        x[3][0] = k < 2 ? 0 : 130;
+        data = load(storages[k], "3x4", false);
+        assert_int_equal(image_sizes(&data, &sizes), ERR_OK);
+        assert_float_equal(sizes.least, 0, 0);
+        assert_true(sizes.most == (k < 2 ? value[0] : value[1]));
+        assert_true(image_largest(&sizes) == sizes.most);
+        dataset_close(&data);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +180,7 @@ int main(void)
         cmocka_unit_test(rows_become_floats),
         cmocka_unit_test(a_part_is_of_images_too),
         cmocka_unit_test(pixels_are_told_by_their_values),
+        cmocka_unit_test(sizes_are_those_of_values),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,7 @@ static struct neural_model model;
 static int open_model(void **state)
 {
     const struct neural_shape in = {1, 1, COLS};
-    const struct neural_units units = {1, 5, 0.5};
+    const struct neural_units units = {1, 5, 0.5, 0, 0};
 
     (void)state;
     return neural_model_init(&model, "dense3 relu dense2", &in, NEURAL_SOFTMAX,

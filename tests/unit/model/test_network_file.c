@@ -24,8 +24,9 @@ static double labels[] = {3, -1.5, 1e300};
 static struct model_file make(const char *text, enum neural_loss loss)
 {
     const struct neural_units units =
-        loss == NEURAL_SOFTMAX ? neural_units(255)
-                               : (struct neural_units){255, -152.25, 1e-3};
+        loss == NEURAL_SOFTMAX
+            ? neural_units(255)
+            : (struct neural_units){255, -152.25, 1e-3, -1, 255};
     struct model_file model = {0};
     struct why why = {0};
 
@@ -227,6 +228,22 @@ static const struct wrong wrongs[] = {
       LABELS("0 1")},
      TENSORS,
      "its metadata has '0' as 'divisor'"},
+    {{NET("dense2"),
+      SHAPE("1x1x2"),
+      LOSS("softmax"),
+      DIVISOR("1"),
+      LABELS("0 1"),
+      {"most", "-1"}},
+     TENSORS,
+     "its metadata has '-1' as 'most'"},
+    {{NET("dense2"),
+      SHAPE("1x1x2"),
+      LOSS("softmax"),
+      DIVISOR("1"),
+      LABELS("0 1"),
+      {"least", "inf"}},
+     TENSORS,
+     "its metadata has 'inf' as 'least'"},
     {{NET("dense1"), SHAPE("1x1x2"), LOSS("squared"), DIVISOR("1"),
       SPREAD("1")},
      TENSORS,
