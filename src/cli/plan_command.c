@@ -90,7 +90,7 @@ static double work_of(const struct options *options, const struct asked *asked)
     return trace != NULL ? trace_work(trace) : 1;
 }
 
-static enum err size_up(const struct options *options, struct asked *asked,
+static enum err size_up(struct options *options, struct asked *asked,
                         struct why *why)
 {
     const struct setting *span = option_setting(options, OPT_WORKERS);
@@ -224,9 +224,10 @@ static json_t *step_json(const struct asked *asked, const struct score *score)
 {
     const struct plan_step *const step = &asked->step;
 
-    return json_pack("{s:I, s:I, s:I, s:f, s:f}", "rows",
+    return json_pack("{s:I, s:I, s:I, s:I, s:f, s:f}", "rows",
                      (json_int_t)(step->share < 1 ? step->batch : step->rows),
-                     "of", (json_int_t)step->rows, "steps_a_pass",
+                     "of", (json_int_t)step->rows, "chunks",
+                     (json_int_t)step->chunks, "steps_a_pass",
                      (json_int_t)step->steps, "work_s", asked->work_s,
                      "passes_s", passes_s(asked, score));
 }

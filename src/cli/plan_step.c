@@ -73,54 +73,48 @@ static enum err net_work(const struct options *options, uint32_t workers,
     return ERR_OK;
 }
 
-static uint32_t batch_of(const struct options *options, uint32_t workers)
+/* As the rows of a training would be cut. */
+static enum err choose(const struct recipe *recipe, uint32_t rows,
+                       struct sampler *sampler, struct why *why)
 {
-    const uint64_t batch =
-        option_given(options, OPT_BATCH_PER_WORKER)
-            ? option_count(options, OPT_BATCH_PER_WORKER) * workers
-            : option_count(options, OPT_BATCH);
+    const struct family *const family =
+        recipe_text(recipe, OPT_NET) != NULL ? &net_family : &linear_family;
+    const uint32_t chunk_rows =
+        recipe_given(recipe, OPT_CHUNK_ROWS)
+            ? (uint32_t)recipe_count(recipe, OPT_CHUNK_ROWS)
+            : dataset_default_chunk_rows(rows);
+    struct dataset data = {.rows = rows, .chunk_rows = chunk_rows};
+    enum err err = chunkset_init(&data.present,
+                                 rows / chunk_rows + (rows % chunk_rows != 0));
 
-    return batch < UINT32_MAX ? (uint32_t)batch : UINT32_MAX;
+    if (err != ERR_OK)
+        return why_set(why, err, "--rows %u: %s", rows, err_text(err));
+    chunkset_fill(&data.present);
+    err = batches_cut(recipe, family, &data, why);
+    if (err == ERR_OK)
+        err = batches_choose(recipe, family, &data, sampler, why);
+    dataset_close(&data);
+    return err;
 }
 
-static struct sampler sampler_for(const struct options *options,
-                                  const struct plan_step *step)
-{
-    const char *shuffle = option_text(options, OPT_SHUFFLE);
-    enum sampler_kind kind = SAMPLER_ROWS;
-    uint32_t chunk = option_text(options, OPT_NET) != NULL
-                         ? net_family.chunk_rows
-                         : batches_default_chunk_rows(step->batch);
-
-    if (shuffle != NULL)
-        (void)sampler_parse(shuffle, &kind);
-    if (option_given(options, OPT_CHUNK_ROWS))
-        chunk = (uint32_t)option_count(options, OPT_CHUNK_ROWS);
-    else if (!sampler_scatters(kind))
-        chunk = dataset_default_chunk_rows(step->rows);
-    return sampler_of(kind, step->rows, chunk, step->batch, 0);
-}
-
-static enum err take_batch(const struct options *options, uint32_t workers,
+static enum err take_batch(struct recipe *recipe, uint32_t workers,
                            struct plan_step *step, struct why *why)
 {
-    const bool each = option_given(options, OPT_BATCH_PER_WORKER);
-    struct sampler sampler;
+    struct sampler sampler = sampler_whole;
+    enum err err = batches_gather(recipe, workers, why);
 
-    if (each && option_given(options, OPT_BATCH))
-        return why_set(why, ERR_SHAPE,
-                       "--batch and --batch-per-worker both say how many rows "
-                       "a step has; leave one of them out");
-    if (!each && !option_given(options, OPT_BATCH))
-        return ERR_OK;
+    if (err != ERR_OK || recipe_text(recipe, OPT_BATCH) == NULL)
+        return err;
     if (step->rows == 0)
         return why_set(why, ERR_SHAPE,
                        "--batch is a part of all rows; add --rows N, how many "
                        "there are");
-    step->batch = batch_of(options, workers);
-    if (step->batch >= step->rows)
-        return ERR_OK; /* All of them. */
-    sampler = sampler_for(options, step);
+    err = choose(recipe, step->rows, &sampler, why);
+    if (err != ERR_OK)
+        return err;
+    step->batch = (uint32_t)recipe_count(recipe, OPT_BATCH);
+    if (sampler.kind == SAMPLER_WHOLE)
+        return ERR_OK;
     step->traits |= TRAIT(BATCH);
     step->steps = sampler_steps(&sampler);
     step->chunks = sampler_chunks(&sampler);
@@ -129,7 +123,7 @@ static enum err take_batch(const struct options *options, uint32_t workers,
     return ERR_OK;
 }
 
-enum err plan_step(const struct options *options, uint32_t workers,
+enum err plan_step(struct options *options, uint32_t workers,
                    struct plan_step *step, struct why *why)
 {
     enum err err;
@@ -137,6 +131,6 @@ enum err plan_step(const struct options *options, uint32_t workers,
     *step = (struct plan_step){.steps = 1, .share = 1};
     step->rows = (uint32_t)option_count(options, OPT_ROWS);
     step->passes = (uint32_t)option_count(options, OPT_PASSES);
-    err = take_batch(options, workers, step, why);
+    err = take_batch(&options->recipe, workers, step, why);
     return err == ERR_OK ? net_work(options, workers, step, why) : err;
 }

@@ -10,7 +10,7 @@
 
 struct plan_step {
     uint32_t rows, batch; /* Of the data and of a step; 0: not said. */
-    uint32_t chunks;      /* Of a step; 0: as many as a code wants. */
+    uint32_t chunks;      /* Of a batch; 0: as many as a code wants. */
     uint32_t steps;       /* Of a pass; 1: a step is a pass. */
     uint32_t passes;      /* --passes; 0: not said. */
     double share;         /* Of the rows that a step has, 0 to 1. */
@@ -19,8 +19,9 @@ struct plan_step {
     trait_set traits;     /* What codes must go with. */
 };
 
-/* ERR_SHAPE and others, with a sentence. */
-MUST_CHECK enum err plan_step(const struct options *options, uint32_t workers,
+/* --batch-per-worker becomes --batch.  ERR_SHAPE and others, with a sentence.
+ */
+MUST_CHECK enum err plan_step(struct options *options, uint32_t workers,
                               struct plan_step *step, struct why *why);
 
 #endif /* CLI_PLAN_STEP_H */

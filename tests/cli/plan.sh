@@ -30,6 +30,14 @@ plan = json.load(sys.stdin)
 flops = 3 * 2 * 784 * 10 * 128 / 8
 print(plan["step"]["rows"], plan["step"]["of"], plan["step"]["steps_a_pass"],
       abs(plan["step"]["work_s"] / (flops / 40e9) - 1) < 0.01)'
+# A batch has the chunks that a training cuts, and draws it from.
+for more in "" "--shuffle local" "--shuffle local --chunk-rows 500" "--net dense10 --shape 28x28" \
+    "--net dense10 --shape 28x28 --shuffle local" "--net dense10 --shape 28x28 --shuffle local --chunk-rows 500"; do
+	"$MUSTER" plan -n 8 --delay exp:1 --steps 40 --rows 10000 --batch 128 --work 1 $more --format json |
+		python3 -c 'import json, sys; print(json.load(sys.stdin)["step"]["chunks"], "chunks:", *sys.argv[1:])' $more
+done
+"$MUSTER" train gen:digits --net dense10 --batch 128 --shuffle local --passes 1 -q --format json |
+	python3 -c 'import json, sys; print(-(-10000 // json.load(sys.stdin)["config"]["chunk-rows"]["value"]))'
 batches --batch-per-worker 16
 "$MUSTER" plan -n 8 --delay exp:1 --rows 600 --batch-per-worker 16 --work 1 | tail -1
 "$MUSTER" plan -n 4 --delay exp:1 --rows 1000 --batch-per-worker 1073741824 --work 1 | tail -1 | cut -c 1-11
