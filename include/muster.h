@@ -265,7 +265,9 @@ MUSTER_API uint64_t muster_data_rows(const struct muster_data *data);
 
 /* The file of `muster train`, which `muster predict` and LIBLINEAR read.  A
  * file that is there is replaced if it is empty or a model, too; a name that
- * promises another form (.npy, .csv, .pkl, ...) is refused. */
+ * promises another form (.npy, .csv, .pkl, ...) is refused.  Beside it goes the
+ * model's card, FILE.card.json, in the place of the old file's; if it cannot,
+ * `why` has a sentence about that beside MUSTER_OK. */
 MUSTER_API enum muster_status muster_save(const struct muster_model *model,
                                           const char *path, char *why);
 MUSTER_API enum muster_status
@@ -277,6 +279,14 @@ MUSTER_API enum muster_status muster_write(const struct muster_model *model,
 MUSTER_API enum muster_status muster_read(const char *text, size_t size,
                                           struct muster_model **model,
                                           char *why);
+/* The model's card, JSON: what is known of its training.  A model's text does
+ * not hold it: a program that keeps texts keeps it, too, and gives it to the
+ * model that was read; another model's is refused (MUSTER_BAD_OPTION).  *text
+ * is NULL if nothing is known: of a model that was loaded or read. */
+MUSTER_API enum muster_status muster_card(const struct muster_model *model,
+                                          char **text, char *why);
+MUSTER_API enum muster_status muster_set_card(struct muster_model *model,
+                                              const char *text, char *why);
 MUSTER_API void muster_text_free(char *text); /* or NULL */
 
 struct muster_info {

@@ -63,7 +63,8 @@ def fit(link, memory, choices, plan, places, watched, logged):
                                             log if logged else None)
     if model is None:
         return _run.Outcome(status, why)
-    return _run.Outcome(status, why, _run.info_of(model), _run.write_model(model))
+    return _run.Outcome(status, why, _run.info_of(model), _run.write_model(model),
+                        card=_run.write_card(model))
 
 
 def serve(link, file):

@@ -81,7 +81,7 @@ STATUS = dict(
     muster_recipe_new="p", muster_set="pss", muster_data_dense="pp", muster_data_csr="pp",
     muster_data_file="sp", muster_data_arrow="pp", muster_data_labels="pp",
     muster_data_weights="pp", muster_fit="ppp", muster_predict="ppepq", muster_predict_all="ppepp",
-    muster_save="ps",
+    muster_save="ps", muster_card="pp", muster_set_card="ps",
     muster_load="sp", muster_write="ppp", muster_read="pzp", muster_about="pp",
     muster_one_against_rest="pup", muster_set_classes="pppu", muster_set_columns="ppus",
     muster_cross_validate="ppup", muster_train="ppp", muster_join="ppss",
@@ -153,10 +153,12 @@ def try_call(function, *arguments):
 
 
 def call(function, *arguments):
+    """What remains to be said, "" most often."""
     status, why = try_call(function, *arguments)
     del arguments  # The traceback would hold them, and Pointers with them.
     if status:
         raise error_of(status, why)
+    return why
 
 
 class Pointer(C.c_void_p):

@@ -28,11 +28,11 @@ LOOK_S = 0.1  # So often a thread that waits for another looks whether that ends
 
 class Outcome:
     """What became of a training, as it can be sent: `model` is the library's
-    text of it."""
+    text of it, `card` that of its card."""
 
-    def __init__(self, status, why, info=None, model=None, raised=None):
+    def __init__(self, status, why, info=None, model=None, raised=None, card=None):
         self.status, self.why, self.info = status, why, info
-        self.model, self.raised = model, raised
+        self.model, self.raised, self.card = model, raised, card
 
 
 # --- this process ------------------------------------------------------------
@@ -180,12 +180,25 @@ def write_model(model):
         lib.muster_text_free(text)
 
 
-def read_model(text):
-    if not isinstance(text, bytes):
-        raise ValueError(f"the text of a model is bytes, not {type(text).__name__}")
+def write_card(model):
+    """What is known of its training, JSON; None: nothing."""
+    text = C.c_void_p()
+    call(lib.muster_card, model.pointer, C.byref(text))
+    try:
+        return C.string_at(text) if text else None
+    finally:
+        lib.muster_text_free(text)
+
+
+def read_model(text, card=None):
+    """`card`: of write_card, which the text does not hold."""
+    if not isinstance(text, bytes) or not isinstance(card, (bytes, type(None))):
+        raise ValueError("the text of a model is bytes, and so is that of its card, or None")
     model = _library.Handle(lib.muster_free)
     call(lib.muster_read, C.cast(C.c_char_p(text), C.c_void_p), len(text),
          C.byref(model.pointer))
+    if card is not None:
+        call(lib.muster_set_card, model.pointer, card)
     return model
 
 
@@ -331,4 +344,5 @@ def fit_apart(choices, rows, watch=None, log=None):
         raise raised
     if outcome.info and outcome.info["signal"] == signal.SIGINT:
         raise KeyboardInterrupt
-    return outcome.status, outcome.why, outcome.model and read_model(outcome.model), outcome.info
+    model = outcome.model and read_model(outcome.model, outcome.card)
+    return outcome.status, outcome.why, model, outcome.info

@@ -1,9 +1,11 @@
 """muster.fit: rows and a recipe in, a Model out."""
 
 import ctypes as C
+import json
 import operator
 import pickle
 import re
+import warnings
 
 import numpy as np
 
@@ -39,12 +41,12 @@ class Model:
         return f"<muster.Model {kind} {self.features} columns, hash {self.hash[:12]}>"
 
     def __getstate__(self):
-        return _run.write_model(self.handle), self.info
+        return _run.write_model(self.handle), self.info, _run.write_card(self.handle)
 
     def __setstate__(self, state):
         try:
-            text, info = state
-            handle = _run.read_model(text)
+            text, info, card = state
+            handle = _run.read_model(text, card)
             own = _run.info_of(handle)
             if any(type(info[key]) is not type(own[key]) for key in _run.TRAINED):
                 raise ValueError("a number or a word is missing")
@@ -60,6 +62,12 @@ class Model:
         """Give its memory back, once calls in other threads have ended; nothing can
         be asked of it any more."""
         self.handle.close()
+
+    @property
+    def card(self):
+        """What is known of its training, a dict; None of a model that was loaded."""
+        text = _run.write_card(self.handle)
+        return text and json.loads(text)
 
     @property
     def layers(self):
@@ -164,8 +172,10 @@ class Model:
         return self.answer(_library.PROBABILITIES, x, self.classes)
 
     def save(self, path):
-        """As `muster predict` and LIBLINEAR read it."""
-        call(lib.muster_save, self.handle.pointer, str(path).encode())
+        """As `muster predict` and LIBLINEAR read it, with its card beside it."""
+        why = call(lib.muster_save, self.handle.pointer, str(path).encode())
+        if why:
+            warnings.warn(why, RuntimeWarning, stacklevel=2)
 
 
 def against_rest(models):

@@ -10,12 +10,15 @@
 #include "api/witness.h"
 #include "base/mem.h"
 #include "core/run/journal.h"
+#include "learn/card/model_card.h"
 #include "learn/family/constant.h"
 #include "learn/fit.h"
 #include "learn/folds.h"
 #include "learn/save.h"
 #include "os/file/file.h"
 #include "os/run/signals.h"
+
+#define CARD_NUMBERS (UINT64_C(1) << 20)
 
 struct fitting {
     struct muster_recipe *asked;
@@ -162,10 +165,23 @@ static void describe(const struct fitting *f, const struct train_result *result,
         status_keys(warning, model->warning);
 }
 
+/* Nobody knows yet whether the model will be saved, and have a card: rows are
+ * hashed and judged for it where that is little beside the training, or a few
+ * milliseconds; a linear model of many rows would take a third longer. */
+static bool tells_rows(const struct setup *setup)
+{
+    return setup->slots > 0 || setup->data.digest_known ||
+           setup_net(setup) != NULL ||
+           (uint64_t)setup->data.rows * setup->data.cols <= CARD_NUMBERS;
+}
+
 static enum err make_model(struct fitting *f, const struct train_result *result,
                            struct muster_model **model)
 {
     struct muster_model *made = mem_new(1, sizeof *made);
+    /* Before the setup's encoder is the model's. */
+    const struct model_card_metrics metrics =
+        model_card_measure(&f->setup, result, tells_rows(&f->setup));
     enum err err = made == NULL
                        ? ERR_NOMEM
                        : save_take(&f->setup, result->weights, &made->file);
@@ -175,6 +191,11 @@ static enum err make_model(struct fitting *f, const struct train_result *result,
         return err;
     }
     describe(f, result, made);
+    made->card = model_card_new(&f->setup, &f->choices, result, &metrics);
+    if (made->card == NULL) {
+        muster_free(made);
+        return ERR_NOMEM;
+    }
     *model = made;
     return ERR_OK;
 }
@@ -198,6 +219,7 @@ static enum err run(struct fitting *f, struct fit *fit,
     err = look_on(f);
     if (err != ERR_OK)
         return err;
+    dataset_know(&f->setup.data); /* Many ask. */
     signals_keep();
     err = fit_run(fit, result, why);
     signals_restore();

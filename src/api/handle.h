@@ -32,6 +32,8 @@ struct muster_data {
     struct arrow_table table; /* Which `rows` may point to. */
 };
 
+struct json_t;
+
 struct muster_model {
     struct model_file file; /* Of muster_train: its weights alone. */
     bool own;               /* Of muster_train. */
@@ -43,6 +45,7 @@ struct muster_model {
     char hash[DIGEST_TEXT];
     char ended[WHY_SIZE];
     char warning[WHY_SIZE];
+    struct json_t *card; /* Of its training; NULL: not known. */
 };
 
 /* --- status.c --------------------------------------------------------------

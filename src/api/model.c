@@ -1,10 +1,12 @@
 /*
  * model.c - what a model is asked for, and models as text.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "api/handle.h"
 #include "base/mem.h"
+#include "learn/card/model_card.h"
 #include "learn/save.h"
 #include "model/net/neural_model.h"
 #include "os/file/output.h"
@@ -91,6 +93,7 @@ void muster_free(struct muster_model *model)
     if (model == NULL)
         return;
     model_file_close(&model->file);
+    json_decref(model->card);
     mem_free(model);
 }
 
@@ -131,8 +134,19 @@ void muster_text_free(char *text)
     mem_free(text);
 }
 
+/* The model is saved, with a card or without: a sentence says so. */
+static void save_card(const struct muster_model *model, const char *path,
+                      const struct digest *sum, struct why *remark)
+{
+    if (model_card_save(model->card, path, sum, remark) == ERR_OK)
+        remark->text[0] = '\0';
+    else
+        (void)why_in(remark, ERR_IO,
+                     "the model is saved, but no model card beside it");
+}
+
 static enum err save(const struct muster_model *model, const char *path,
-                     struct why *why)
+                     struct why *remark, struct why *why)
 {
     char *text = NULL;
     size_t size = 0;
@@ -151,6 +165,11 @@ static enum err save(const struct muster_model *model, const char *path,
                       path);
     if (err == ERR_OK)
         err = output_save(path, text, size, why);
+    if (err == ERR_OK && model != NULL) {
+        const struct digest sum = hash_bytes(text, size);
+
+        save_card(model, path, &sum, remark);
+    }
     mem_free(text);
     return err;
 }
@@ -159,10 +178,13 @@ enum muster_status muster_save(const struct muster_model *model,
                                const char *path, char *why)
 {
     OUR_FLOATS;
-    struct why sentence = {{0}};
-    const enum err err = save(model, path, &sentence);
+    struct why sentence = {{0}}, remark = {{0}};
+    const enum err err = save(model, path, &remark, &sentence);
+    const enum muster_status status = status_end(err, &sentence, why);
 
-    return status_end(err, &sentence, why);
+    if (status == MUSTER_OK && why != NULL)
+        (void)snprintf(why, MUSTER_WHY_SIZE, "%s", remark.text);
+    return status;
 }
 
 void model_name(struct muster_model *model)

@@ -6,6 +6,7 @@
 
 #include "api/handle.h"
 #include "base/mem.h"
+#include "learn/card/model_card.h"
 
 static bool alike(const struct model_file *a, const struct model_file *b)
 {
@@ -75,6 +76,22 @@ static enum err gather(const struct muster_model *const *models, uint32_t count,
     return copy_encoder(&first->encoder, &to->encoder, why);
 }
 
+/* NULL, which is not known, if one of them has none. */
+static json_t *gather_cards(const struct muster_model *const *models,
+                            uint32_t count)
+{
+    json_t *const parts = json_array();
+    bool all = parts != NULL;
+
+    for (uint32_t k = 0; all && k < count; k++)
+        all = models[k]->card != NULL &&
+              json_array_append(parts, models[k]->card) == 0;
+    if (all)
+        return model_card_of_parts(models[0]->file.kind, parts);
+    json_decref(parts);
+    return NULL;
+}
+
 enum muster_status
 muster_one_against_rest(const struct muster_model *const *models,
                         uint32_t count, struct muster_model **model, char *why)
@@ -98,6 +115,7 @@ muster_one_against_rest(const struct muster_model *const *models,
         return status_end(err, &sentence, why);
     }
     made->dims = model_file_numbers(&made->file);
+    made->card = gather_cards(models, count);
     model_name(made);
     *model = made;
     return status_end(ERR_OK, &sentence, why);

@@ -67,6 +67,7 @@ static enum err refit(struct run *run, const struct grid *grid,
                       const char *path, json_t *object, struct why *why)
 {
     struct train_result result = {0};
+    struct digest sum;
     enum err err =
         grid_take_best(grid, run->setup, &run->cli->options.recipe, why);
 
@@ -78,10 +79,10 @@ static enum err refit(struct run *run, const struct grid *grid,
         err = why_set(why, ERR_CANCELLED,
                       "stopped; of folds and grids nothing is kept");
     if (err == ERR_OK)
-        err = save_model(run->setup, result.weights, path, why);
+        err = save_model(run->setup, result.weights, path, &sum, why);
     if (err == ERR_OK) {
-        run_measure(run, &result);
-        model_card_write(run, &result, path);
+        run->metrics = model_card_measure(run->setup, &result, true);
+        model_card_write(run, &result, path, &sum);
     }
     interrupt_end();
     if (err == ERR_OK && object != NULL)

@@ -519,6 +519,12 @@ static enum err convert(const struct model_file *model, const char *from,
     else
         err = output_put(path, OUTPUT_WHOLE, output_mode_of(from), page.data,
                          page.size, why);
+    if (err == ERR_OK) {
+        const struct digest sum = hash_bytes(page.data, page.size);
+
+        /* What was there had a card. */
+        err = model_card_save(NULL, path, &sum, why);
+    }
     page_close(&page);
     return err;
 }

@@ -13,17 +13,6 @@
 #include "cli/show/metrics_show.h"
 #include "cli/trust.h"
 
-static json_t *exactness_json(const struct coordinator_stats *stats)
-{
-    json_t *object = json_object();
-
-    for (int i = EXACT_BITWISE; i <= EXACT_APPROX; i++)
-        (void)json_object_set_new(
-            object, exactness_name((enum exactness)i),
-            json_integer((json_int_t)stats->exactness[i]));
-    return object;
-}
-
 static json_t *seconds_json(int64_t us)
 {
     return json_real((double)us / (double)SECOND_US);
@@ -102,21 +91,6 @@ static bool has_folder(const struct run *run, const struct train_result *result)
     return run->out[0] != '\0' && (run->setup->slots > 0 || !result->finished);
 }
 
-void run_measure(struct run *run, const struct train_result *result)
-{
-    const struct setup *const setup = run->setup;
-
-    run->train_metrics =
-        result->measured ? result->metrics
-                         : setup_measure(setup, &setup->data, result->weights);
-    run->valid_metrics = run->test_metrics = metrics_none();
-    if (setup->has_valid)
-        run->valid_metrics =
-            setup_measure(setup, &setup->valid, result->weights);
-    if (setup->has_test)
-        run->test_metrics = setup_measure(setup, &setup->test, result->weights);
-}
-
 json_t *result_json(const struct run *run, const struct train_result *result,
                     const char *saved)
 {
@@ -130,16 +104,16 @@ json_t *result_json(const struct run *run, const struct train_result *result,
     ending_json(setup, result, object);
     (void)json_object_set_new(object, "metrics",
                               metrics_object(setup->has_test
-                                                 ? &run->test_metrics
-                                                 : &run->valid_metrics));
+                                                 ? &run->metrics.test
+                                                 : &run->metrics.valid));
     if (setup->has_test)
         (void)json_object_set_new(object, "test_metrics",
-                                  metrics_object(&run->test_metrics));
+                                  metrics_object(&run->metrics.test));
     if (setup->has_valid)
         (void)json_object_set_new(object, "valid_metrics",
-                                  metrics_object(&run->valid_metrics));
+                                  metrics_object(&run->metrics.valid));
     (void)json_object_set_new(object, "train_metrics",
-                              metrics_object(&run->train_metrics));
+                              metrics_object(&run->metrics.train));
     (void)json_object_set_new(object, "exactness", exactness_json(stats));
     if (strcmp(setup->code.name, "local") == 0)
         (void)json_object_set_new(object, "missing",
@@ -151,12 +125,7 @@ json_t *result_json(const struct run *run, const struct train_result *result,
     }
     (void)json_object_set_new(object, "worst_residual",
                               json_number(stats->worst_residual));
-    (void)json_object_set_new(object, "workers",
-                              json_pack("{s:I, s:I, s:I, s:I}", "joined",
-                                        (json_int_t)stats->joined, "left",
-                                        (json_int_t)stats->left, "died",
-                                        (json_int_t)stats->died, "max",
-                                        (json_int_t)stats->alive_max));
+    (void)json_object_set_new(object, "workers", workers_json(stats));
     (void)json_object_set_new(object, "data", data_json(stats));
     (void)json_object_set_new(
         object, "coordinator_deaths",
@@ -221,19 +190,19 @@ static void result_text(const struct run *run,
                      : "steps      %u in %.3f s",
                  result->steps, result->elapsed_s);
     print_classes(stats);
-    metrics_list(&run->train_metrics, setup->metric, METRICS_SHOWN, line,
+    metrics_list(&run->metrics.train, setup->metric, METRICS_SHOWN, line,
                  sizeof line);
     (void)printf("train      %s\n",
                  setup->hollow
                      ? "not known here: the rows are with their owners"
                      : line);
     if (setup->has_valid) {
-        metrics_list(&run->valid_metrics, setup->metric, METRICS_SHOWN, line,
+        metrics_list(&run->metrics.valid, setup->metric, METRICS_SHOWN, line,
                      sizeof line);
         (void)printf("valid      %s\n", line);
     }
     if (setup->has_test) {
-        metrics_list(&run->test_metrics, setup->metric, METRICS_SHOWN, line,
+        metrics_list(&run->metrics.test, setup->metric, METRICS_SHOWN, line,
                      sizeof line);
         (void)printf("test       %s\n", line);
     }

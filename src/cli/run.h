@@ -13,6 +13,7 @@
 #include "cli/show/curve.h"
 #include "cli/show/history.h"
 #include "cli/show/screen.h"
+#include "learn/card/model_card.h"
 #include "learn/fit.h"
 #include "learn/setup.h"
 #include "learn/watch/progress.h"
@@ -41,8 +42,7 @@ struct run {
     struct fit fit;
     time_us judged_at; /* When the validation set was last looked at ... */
     time_us judged_us; /* ... and how long that took. */
-    /* Of the model that it ended with: run_measure. */
-    struct metrics train_metrics, valid_metrics, test_metrics;
+    struct model_card_metrics metrics; /* Of the model that it ended with. */
 };
 
 /* Both ways to run hold signals if there is a model to save: the caller saves
@@ -88,8 +88,6 @@ MUST_CHECK enum err demo_settings(struct options *options, bool terminal,
                                   struct why *why);
 struct card;
 
-/* Once, before the result is shown: a pass over all rows. */
-void run_measure(struct run *run, const struct train_result *result);
 /* The result as `train --format json` prints it. */
 json_t *result_json(const struct run *run, const struct train_result *result,
                     const char *saved);

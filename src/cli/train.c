@@ -235,12 +235,13 @@ static enum err check_newer(const struct run *run,
 static enum err save(const struct run *run, const struct train_result *result,
                      const char *path, struct why *why)
 {
+    struct digest sum;
     enum err err = check_newer(run, result, path, why);
 
     if (err == ERR_OK)
-        err = save_model(run->setup, result->weights, path, why);
+        err = save_model(run->setup, result->weights, path, &sum, why);
     if (err == ERR_OK)
-        model_card_write(run, result, path);
+        model_card_write(run, result, path, &sum);
     return err;
 }
 
@@ -254,7 +255,7 @@ static int finish(struct run *run, struct train_result *result)
 
     if (done && fit_settle(run->setup, result) != ERR_OK)
         log_line("the objective is not that of the model: out of memory");
-    run_measure(run, result);
+    run->metrics = model_card_measure(run->setup, result, true);
     if (is_bad(result))
         path = NULL; /* What was there may be better. */
     if (run->ended != NULL && result->steps == run->ended_steps)
@@ -307,10 +308,12 @@ static int execute_one(struct run *run)
     enum err err;
     int status;
 
-    if (run->setup->slots == 0)
+    if (run->setup->slots == 0) {
         err = run_alone(run, true, &result, &why);
-    else
+    } else {
+        dataset_know(&run->setup->data); /* Many ask. */
         err = run_cluster(run, &result, &why);
+    }
     status = err != ERR_OK ? failed(run, err, &why) : finish(run, &result);
     /* There is nothing to go on from in a run that diverged or is blind. */
     if (result.finished && (status == EXIT_DONE || is_bad(&result)))

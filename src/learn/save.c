@@ -72,7 +72,7 @@ static enum err encode(const struct setup *setup, const double *w,
 }
 
 enum err save_model(const struct setup *setup, const double *w,
-                    const char *path, struct why *why)
+                    const char *path, struct digest *sum, struct why *why)
 {
     char *text = NULL;
     size_t size = 0;
@@ -81,6 +81,8 @@ enum err save_model(const struct setup *setup, const double *w,
     if (err != ERR_OK)
         return err;
     err = output_save(path, text, size, why);
+    if (err == ERR_OK)
+        *sum = hash_bytes(text, size);
     mem_free(text);
     return err;
 }

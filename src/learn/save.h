@@ -18,9 +18,11 @@ MUST_CHECK enum err save_take(struct setup *setup, const double *w,
 /* Does the file hold the model of these weights, byte for byte? */
 bool saved_model_is(const struct setup *setup, const double *w,
                     const char *path);
-/* Write the model as LIBLINEAR text, whole or not at all. */
+/* Write the model as LIBLINEAR text, whole or not at all; and the sum of what
+ * was written, as sha256sum says it. */
 MUST_CHECK enum err save_model(const struct setup *setup, const double *w,
-                               const char *path, struct why *why);
+                               const char *path, struct digest *sum,
+                               struct why *why);
 /* The ending that promises another form than LIBLINEAR's text, data's most
  * often: a model of that name would be taken for it; else NULL. */
 const char *save_other_form(const char *path);

@@ -58,3 +58,11 @@ echo "--- a name that leaves no room"
 long=$(printf '%0250d' 7)
 "$MUSTER" train gen:gmm:400,3 $long --steps 1 -q 2>&1 >/dev/null | sed "s/$long/LONG/"
 ls | grep -c "^$long"
+echo "--- the card of a model that is written over goes with it"
+cp m.txt was
+cp m.txt.card.json was.card.json
+"$MUSTER" model convert odd was
+ls was.card.json 2>/dev/null
+echo notes >was.card.json
+"$MUSTER" model convert odd was
+cat was.card.json

@@ -123,6 +123,44 @@ print((model.predict(X) == ONE.predict(X)).all(), model.hash == ONE.hash_,
       np.allclose(model.probabilities(X), ONE.predict_proba(X)))
 print(ONE.hash_ in ONE._repr_html_(), repr(muster.Ridge(alpha=2)) == "Ridge(alpha=2)")
 """,
+    "a card beside each model: what it was made of": """
+import hashlib, json
+net = muster.NetClassifier("dense4 relu dense2", passes=2, batch=64)
+def card(path):
+    said = json.load(open(path + ".card.json"))
+    return said if said["sha256"] == hashlib.sha256(open(path, "rb").read()).hexdigest() else {}
+words, rows = np.where(Y, "yes", "no"), set()
+for made, y in ((ONE, Y), (pickle.loads(pickle.dumps(ONE)), Y), (muster.LogisticRegression(workers=2).fit(X, Y), Y),
+                (net.fit(X, Y), Y),
+                (muster.NetClassifier("dense4 relu dense2", passes=2, batch=64, workers=2).fit(X, Y), Y),
+                (muster.LogisticRegression().fit(X, words), words)):
+    made.save("card.model")
+    said = card("card.model")
+    rows.add((said["kind"], said["data"]["hash"]))
+    print(said["model"] == "card.model", said["hash"] == made.hash_, said["steps"] == made.n_iter_,
+          said["exactness"]["bitwise"] == said["steps"], said["data"]["rows"] == 600,
+          said["data"]["source"] is None, said["options"]["model"] == said["kind"],
+          said["train_metrics"]["accuracy"] == made.score(X, y),
+          said["workers"]["joined"] == (made.workers or 0), said.get("net") == made.model_.layers,
+          made.model_.card["train_metrics"] == said["train_metrics"])
+print(len(rows) == 2)  # A network's columns are scaled.
+many = muster.LinearSVC().fit(X, MANY)
+many.save("card.model")
+print(len(card("card.model")["parts"]) == 4)
+loaded = muster.load("card.model")
+print(loaded.card is None)
+loaded.save("card.model")
+print(len(card("card.model")["parts"]) == 4)
+ONE.save("card.model")
+loaded.save("card.model")
+print(not os.path.exists("card.model.card.json"))
+open("card.model.card.json", "w").write("notes")
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    ONE.save("card.model")
+print("is no card" in str(told[0].message), open("card.model.card.json").read() == "notes",
+      muster.load("card.model").hash == ONE.hash_)
+""",
     "score takes what fit takes, and nothing is broadcast": """
 warnings.simplefilter("ignore")
 def refused(f, *args):
@@ -374,7 +412,7 @@ print(refused(TypeError, muster.LogisticRegression, penalty="l1"),
 """,
     "damaged pickles, closed models, numbers out of range: exceptions": """
 model = muster.fit(X, Y)
-text, info = model.__getstate__()
+text, info, card = model.__getstate__()
 def refused(kind, f, *args, **more):
     try:
         f(*args, **more)
@@ -387,14 +425,16 @@ class Fake:
         return muster.Model.__new__, (muster.Model,), self.state
 def read(*state):
     return pickle.loads(pickle.dumps(Fake(state)))
-lies = read(text, dict(info, dims=1 << 40, classes=1 << 30, outputs=99, features=7, kind="svm"))
+lies = read(text, dict(info, dims=1 << 40, classes=1 << 30, outputs=99, features=7, kind="svm"), None)
 print((lies.weights == model.weights).all(), lies.classes_.tolist() == [0, 1],
       (lies.predict(X) == model.predict(X)).all(), lies.steps == model.steps)
 short = {k: v for k, v in info.items() if k != "steps"}
-for state in ((text[:99], info), (text, short), (text, dict(info, steps="x")), (text, None), (None, info),
-              (text,), (b"", info), (text, dict(info, hash=3)), (7, info), (text, dict(info, steps=-1)),
-              (text, dict(info, evaluations=-1)), (text, dict(info, hash="0" * 64)),
-              (muster.fit(X, 1 - Y).__getstate__()[0], info)):
+other = muster.fit(X, 1 - Y).__getstate__()
+for state in ((text[:99], info, card), (text, short, card), (text, dict(info, steps="x"), card), (text, None, card),
+              (None, info, card), (text, info), (b"", info, card), (text, dict(info, hash=3), card), (7, info, card),
+              (text, dict(info, steps=-1), card), (text, dict(info, evaluations=-1), card),
+              (text, dict(info, hash="0" * 64), card), (other[0], info, None), (text, info, other[2]),
+              (text, info, b"{}"), (text, info, 7), (text, info, card[:-1])):
     print(refused(pickle.UnpicklingError, read, *state))
 model.close()
 print(refused(ValueError, lambda: model.weights), refused(ValueError, lambda: model.classes_),

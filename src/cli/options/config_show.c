@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "learn/card/json.h"
 #include "os/file/file.h"
 
 #define CONFIG_BYTES_MAX 16384u
@@ -47,32 +48,6 @@ void config_print(const struct cli *cli)
         config_print_text(&cli->options);
 }
 
-static json_t *value_json(const struct option *row,
-                          const struct setting *setting)
-{
-    if (setting->text == NULL)
-        return json_null();
-    switch (row->kind) {
-    case VALUE_FLAG:
-        return json_boolean(setting->low != 0);
-    case VALUE_COUNT:
-        return json_integer((json_int_t)setting->low);
-    case VALUE_REAL:
-        return json_real(setting->real);
-    case VALUE_TEXT:
-    case VALUE_CHOICE:
-    case VALUE_SPAN:
-    case VALUE_RUN:
-        break;
-    }
-    /* A file name need not be UTF-8, JSON must be. */
-    {
-        json_t *text = json_string(setting->text);
-
-        return text != NULL ? text : json_string("?");
-    }
-}
-
 json_t *config_json(const struct options *options)
 {
     json_t *all = json_object();
@@ -85,7 +60,7 @@ json_t *config_json(const struct options *options)
         if (is_setting(options, id))
             (void)json_object_set_new(
                 all, row->name,
-                json_pack("{s:o, s:s}", "value", value_json(row, setting),
+                json_pack("{s:o, s:s}", "value", setting_json(row, setting),
                           "origin", origin_name(setting->origin)));
     }
     return all;

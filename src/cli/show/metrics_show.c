@@ -9,20 +9,6 @@
 
 #include "cli/cli.h"
 
-json_t *metrics_object(const struct metrics *metrics)
-{
-    json_t *object = json_object();
-
-    for (int i = 0; i < METRICS; i++) {
-        const double value = metric_value(metrics, (enum metric)i);
-
-        if (!isnan(value))
-            (void)json_object_set_new(object, metric_name((enum metric)i),
-                                      json_number(value));
-    }
-    return object;
-}
-
 json_t *metrics_json(const struct setup *setup, const struct dataset *data,
                      const double *w)
 {
@@ -59,11 +45,4 @@ const char *hash_short(const struct digest *digest, char text[SHORT_HASH])
     (void)snprintf(text, SHORT_HASH, "%02x%02x..%02x", digest->bytes[0],
                    digest->bytes[1], digest->bytes[DIGEST_BYTES - 1]);
     return text;
-}
-
-json_t *hash_json(const struct digest *digest)
-{
-    char text[DIGEST_TEXT];
-
-    return json_string(digest_text(digest, text));
 }

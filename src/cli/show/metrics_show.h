@@ -6,14 +6,12 @@
 
 #include <jansson.h>
 
-#include "base/hash.h"
+#include "learn/card/json.h"
 #include "learn/setup.h"
 
 #define SHORT_HASH    16u
 #define METRICS_SHOWN 3u /* On a line about a run. */
 
-/* {name: value} of those that were measured. */
-json_t *metrics_object(const struct metrics *metrics);
 /* "auc 0.954, accuracy 0.912": `first`, then others, at most `most` in all. */
 void metrics_list(const struct metrics *metrics, enum metric first,
                   uint32_t most, char *text, size_t size);
@@ -24,6 +22,5 @@ json_t *metrics_json(const struct setup *setup, const struct dataset *data,
                      const double *w);
 /* The first and last digits of a digest: 9f3c..e1. */
 const char *hash_short(const struct digest *digest, char text[SHORT_HASH]);
-json_t *hash_json(const struct digest *digest);
 
 #endif /* CLI_METRICS_SHOW_H */

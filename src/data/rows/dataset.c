@@ -442,3 +442,9 @@ struct digest dataset_digest(const struct dataset *data)
     }
     return hasher_end(&hasher);
 }
+
+void dataset_know(struct dataset *data)
+{
+    data->digest = dataset_digest(data);
+    data->digest_known = true;
+}

@@ -66,8 +66,8 @@ struct dataset {
                            or 2^-24, which none exceeds. */
     /* Not the caller's business. */
     struct digest digest; /* Of a cached data set: known without reading it. */
-    bool digest_known;
-    void *map; /* Cache file that arrays above may lie in. */
+    bool digest_known;    /* Or by dataset_know. */
+    void *map;            /* Cache file that arrays above may lie in. */
     size_t map_bytes;
 };
 
@@ -141,5 +141,8 @@ MUST_CHECK enum err dataset_chunk_decode(struct dataset *data, uint32_t chunk,
 /* Shape, storage, labels and values of all rows: names the data in config and
  * receipt.  The cut into chunks is not part of it. */
 struct digest dataset_digest(const struct dataset *data);
+/* Ask for it once, of rows that stay as they are from now on: nobody hashes
+ * them again. */
+void dataset_know(struct dataset *data);
 
 #endif /* DATA_DATASET_H */
