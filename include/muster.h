@@ -266,8 +266,8 @@ MUSTER_API uint64_t muster_data_rows(const struct muster_data *data);
 /* The file of `muster train`, which `muster predict` and LIBLINEAR read.  A
  * file that is there is replaced if it is empty or a model, too; a name that
  * promises another form (.npy, .csv, .pkl, ...) is refused.  Beside it goes the
- * model's card, FILE.card.json, in the place of the old file's; if it cannot,
- * `why` has a sentence about that beside MUSTER_OK. */
+ * model's card, FILE.card.json and FILE.card.txt, in the place of the old
+ * file's; if it cannot, `why` has a sentence about that beside MUSTER_OK. */
 MUSTER_API enum muster_status muster_save(const struct muster_model *model,
                                           const char *path, char *why);
 MUSTER_API enum muster_status

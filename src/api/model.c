@@ -142,7 +142,7 @@ static void save_card(const struct muster_model *model, const char *path,
         remark->text[0] = '\0';
     else
         (void)why_in(remark, ERR_IO,
-                     "the model is saved, but no model card beside it");
+                     "the model is saved, but a card beside it is not");
 }
 
 static enum err save(const struct muster_model *model, const char *path,

@@ -314,9 +314,9 @@ static enum err show_net(const struct cli *cli, const struct model_file *model,
     return ERR_OK;
 }
 
-/* The card beside it comes last. */
+/* The card beside it, or a word about another's, comes last. */
 static enum err show(const struct cli *cli, const struct model_file *model,
-                     json_t *card, struct why *why)
+                     json_t *card, const char *remark, struct why *why)
 {
     json_t *object = NULL;
     enum err err = ERR_OK;
@@ -331,10 +331,14 @@ static enum err show(const struct cli *cli, const struct model_file *model,
         return err;
     if (object != NULL && card != NULL)
         (void)json_object_set(object, "card", card);
+    if (object != NULL && remark != NULL)
+        (void)json_object_set_new(object, "card_remark", json_string(remark));
     if (object != NULL)
         say_json(object);
     else if (card != NULL)
         model_card_show(card);
+    else if (remark != NULL)
+        (void)printf("card       %s\n", remark);
     return ERR_OK;
 }
 
@@ -572,8 +576,14 @@ static enum err show_file(const struct cli *cli, const struct model_file *model,
                           const char *path, struct why *why)
 {
     const bool text = model->net != NULL && model->net->parameters == NULL;
-    json_t *const card = text ? NULL : model_card_read(path);
-    const enum err err = show(cli, model, card, why);
+    bool other = false;
+    json_t *const card = text ? NULL : model_card_read(path, &other);
+    const enum err err = show(
+        cli, model, card,
+        other ? "that beside this file has another file's sum: it is the card "
+                "of another model, and is not shown"
+              : NULL,
+        why);
 
     json_decref(card);
     return err;

@@ -4,6 +4,9 @@
 hide='s/"muster": ".*"/"muster": V/; s/"config_hash": ".*"/"config_hash": H/; s/muster [0-9.]*,/muster V,/'
 sed "$hide" m.txt.card.json
 "$MUSTER" model show m.txt | sed -n "$hide; /^trained/,\$p"
+sed "$hide; /^trained/,\$d" m.txt.card.txt
+"$MUSTER" model show m.txt | sed -n '/^trained/,$p' >shown
+sed -n '/^trained/,$p' m.txt.card.txt | cmp - shown && rm shown
 python3 - <<'END'
 import hashlib
 import json
@@ -22,10 +25,23 @@ echo "--- the card of another model, and what is no card"
 cp m.txt.card.json other.card.json
 sed 's/^bias 1/bias 2/' m.txt >other
 "$MUSTER" model show other | grep -c trained
+"$MUSTER" model show other | tail -n 1
+"$MUSTER" model show other --format json | python3 -c '
+import json, sys
+said = json.load(sys.stdin)
+print("card" in said, said["card_remark"])'
 for no in '{}' 'precious' '{"model_card"'; do
     echo "$no" >kept.card.json
     "$MUSTER" train gen:gmm:400,3 kept --steps 1 -q 2>&1 >/dev/null
     cat kept.card.json
+done
+rm kept.card.*
+for no in 'model card ' 'model card kept
+sha256     77' 'precious'; do
+    echo "$no" >kept.card.txt
+    "$MUSTER" train gen:gmm:400,3 kept --steps 1 -q 2>&1 >/dev/null
+    cat kept.card.txt
+    "$MUSTER" model show kept | grep -c trained
 done
 "$MUSTER" train gen:gmm:400,3 - --steps 1 -q | head -n 1
 ls
@@ -50,7 +66,7 @@ echo "--- who may not read the model may not read the card"
 chmod 600 odd
 train
 "$MUSTER" model convert odd odd.npy
-stat -c '%a %n' odd odd.card.json odd.npy
+stat -c '%a %n' odd odd.card.json odd.card.txt odd.npy
 chmod 640 odd
 train
 stat -c '%a %n' odd odd.card.json
@@ -61,8 +77,13 @@ ls | grep -c "^$long"
 echo "--- the card of a model that is written over goes with it"
 cp m.txt was
 cp m.txt.card.json was.card.json
+cp m.txt.card.txt was.card.txt
 "$MUSTER" model convert odd was
-ls was.card.json 2>/dev/null
+ls was.card.* 2>/dev/null
 echo notes >was.card.json
+echo words >was.card.txt
 "$MUSTER" model convert odd was
-cat was.card.json
+cat was.card.json was.card.txt
+echo "--- a name of two lines is one line of the card"
+"$MUSTER" train gen:gmm:400,3 "$(printf 'a\n\033b')" --steps 1 -q 2>&1 >/dev/null
+head -n 2 a*card.txt | cut -c1-20

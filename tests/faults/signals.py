@@ -98,10 +98,10 @@ def main():
                 more = sweep(args, number, kind, want, name == "train")
                 calls, saved = calls + more[0], saved + more[1]
                 faults += more[2]
-            # The model and its card are written, synced and renamed: a
-            # training is over before these six calls.
+            # The model and its two cards are written, synced and renamed: a
+            # training is over before these nine calls.
             good = not faults and want and calls >= 4 and \
-                (name not in ("train", "grid") or saved >= 6)
+                (name not in ("train", "grid") or saved >= 9)
             count += 1
             failed |= not good
             print("ok" if good else "not ok", count, "-", name, "under",

@@ -153,7 +153,7 @@ loaded.save("card.model")
 print(len(card("card.model")["parts"]) == 4)
 ONE.save("card.model")
 loaded.save("card.model")
-print(not os.path.exists("card.model.card.json"))
+print(not os.path.exists("card.model.card.json"), not os.path.exists("card.model.card.txt"))
 open("card.model.card.json", "w").write("notes")
 with warnings.catch_warnings(record=True) as told:
     warnings.simplefilter("always")

@@ -9,11 +9,11 @@
 #include "base/mem.h"
 #include "base/version.h"
 #include "learn/card/json.h"
+#include "learn/card/text.h"
 #include "node/host/answer.h"
 #include "os/file/file.h"
 #include "os/file/output.h"
 
-#define ENDING   ".card.json"
 #define CARD_MAX (UINT64_C(16) << 20)
 #define FORM     1 /* Of the card; only a card has it. */
 
@@ -183,110 +183,171 @@ bool model_card_is(const json_t *card, const struct digest *sum)
            said != NULL && strcmp(said, digest_text(sum, hex)) == 0;
 }
 
-/* --- its file ------------------------------------------------------------ */
+/* --- its files ----------------------------------------------------------- */
+
+/* What a file of a card is called, what is in it, and, if it is one, the sum
+ * that it tells. */
+struct form {
+    const char *ending;
+    char *(*make)(json_t *card);
+    bool (*sum)(const char *text, size_t size, char sum[DIGEST_TEXT]);
+};
+
+static json_t *parse(const char *text, size_t size)
+{
+    json_t *const card = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+
+    if (json_integer_value(json_object_get(card, "model_card")) == FORM)
+        return card;
+    json_decref(card);
+    return NULL;
+}
+
+static char *make_json(json_t *card)
+{
+    const size_t size = json_dumpb(card, NULL, 0, JSON_INDENT(2));
+    char *const text = size == 0 ? NULL : mem_new(size + 2, 1);
+
+    if (text == NULL || json_dumpb(card, text, size, JSON_INDENT(2)) != size) {
+        mem_free(text);
+        return NULL;
+    }
+    text[size] = '\n';
+    return text;
+}
+
+static bool json_sum(const char *text, size_t size, char sum[DIGEST_TEXT])
+{
+    json_t *const card = parse(text, size);
+    const char *const said = json_string_value(json_object_get(card, "sha256"));
+
+    (void)snprintf(sum, DIGEST_TEXT, "%s", said == NULL ? "" : said);
+    json_decref(card);
+    return card != NULL;
+}
+
+static char *make_text(json_t *card)
+{
+    return card_text(card, true);
+}
+
+static const struct form forms[] = {
+    {".card.json", make_json, json_sum},
+    {".card.txt", make_text, card_text_sum},
+};
 
 /* Whole or not at all: a part of it would be another file's. */
-static bool name_of(const char *model, char path[FILE_PATH_SIZE])
+static bool name_of(const char *model, const struct form *form,
+                    char path[FILE_PATH_SIZE])
 {
-    return snprintf(path, FILE_PATH_SIZE, "%s" ENDING, model) <
+    return snprintf(path, FILE_PATH_SIZE, "%s%s", model, form->ending) <
            (int)FILE_PATH_SIZE;
 }
 
 /* A link may lead to another model's card, a pipe nowhere.  ERR_NOTFOUND:
  * there is nothing of that name; ERR_FORMAT: no card. */
-static enum err load(const char *path, json_t **card, struct why *why)
+static enum err load_sum(const char *path, const struct form *form,
+                         char sum[DIGEST_TEXT], struct why *why)
 {
     uint8_t *bytes;
     size_t size;
-    const enum err err = file_read_plain(path, CARD_MAX, &bytes, &size, why);
+    enum err err = file_read_plain(path, CARD_MAX, &bytes, &size, why);
 
-    *card = NULL;
     if (err != ERR_OK)
         return err;
-    *card = json_loadb((const char *)bytes, size, JSON_REJECT_DUPLICATES, NULL);
+    if (!form->sum((const char *)bytes, size, sum))
+        err = why_set(why, ERR_FORMAT, "%.200s is there and is no card", path);
     mem_free(bytes);
-    if (json_integer_value(json_object_get(*card, "model_card")) == FORM)
-        return ERR_OK;
-    json_decref(*card);
-    *card = NULL;
-    return why_set(why, ERR_FORMAT, "%.200s is there and is no card", path);
-}
-
-/* Who may read the model may read the card, and nobody else. */
-static enum err put(const char *path, const char *model, const json_t *card,
-                    struct why *why)
-{
-    const size_t size = json_dumpb(card, NULL, 0, JSON_INDENT(2));
-    char *const text = size == 0 ? NULL : mem_new(size + 1, 1);
-    enum err err;
-
-    if (text == NULL || json_dumpb(card, text, size, JSON_INDENT(2)) != size) {
-        err = why_set(why, ERR_NOMEM, "out of memory");
-    } else if (size >= CARD_MAX) {
-        err = why_set(why, ERR_TOOBIG,
-                      "%.200s would be larger than %u MiB, and not be read",
-                      path, (unsigned)(CARD_MAX >> 20));
-    } else {
-        text[size] = '\n';
-        err = output_put_like(path, model, text, size + 1, why);
-    }
-    mem_free(text);
     return err;
 }
 
-/* The old one is another file's by now, unless the same was written again. */
-static enum err replace(const char *path, json_t *card, const char *model,
-                        const struct digest *sum, struct why *why)
+/* Who may read the model may read the card, and nobody else. */
+static enum err put(const char *path, const char *model, const char *text,
+                    struct why *why)
 {
-    json_t *there;
-    json_t *const made = card == NULL ? NULL : model_card_for(card, model, sum);
-    enum err err = load(path, &there, why);
-    bool stale = err == ERR_OK && !model_card_is(there, sum);
+    const size_t size = text == NULL ? 0 : strlen(text);
 
-    if (err == ERR_NOTFOUND)
-        err = ERR_OK;
-    else if (card == NULL && err != ERR_OK)
-        err = ERR_OK; /* It is not in the way. */
+    if (text == NULL)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    if (size >= CARD_MAX)
+        return why_set(why, ERR_TOOBIG,
+                       "%.200s would be larger than %u MiB, and not be read",
+                       path, (unsigned)(CARD_MAX >> 20));
+    return output_put_like(path, model, text, size, why);
+}
+
+/* The old one is another file's by now, unless the same was written again. */
+static enum err replace(const struct form *form, json_t *card,
+                        const char *model, const struct digest *sum,
+                        struct why *why)
+{
+    char path[FILE_PATH_SIZE], hex[DIGEST_TEXT], there[DIGEST_TEXT];
+    enum err err;
+    bool stale;
+
+    if (!name_of(model, form, path))
+        return ERR_OK;
+    err = load_sum(path, form, there, why);
+    stale = err == ERR_OK && strcmp(there, digest_text(sum, hex)) != 0;
+    if (err == ERR_NOTFOUND || card == NULL)
+        err = ERR_OK; /* Nothing is in the way. */
     if (err == ERR_OK && card != NULL) {
-        err = put(path, model, made, why);
+        char *const text = form->make(card);
+
+        err = put(path, model, text, why);
+        mem_free(text);
         stale = stale && err != ERR_OK;
     }
     if (stale)
         file_remove(path);
-    json_decref(there);
-    json_decref(made);
     return err;
 }
 
 enum err model_card_save(json_t *card, const char *model,
                          const struct digest *sum, struct why *why)
 {
-    char path[FILE_PATH_SIZE];
+    enum err first = ERR_OK;
+    json_t *made;
 
-    return output_is_stdout(model) || !output_is_file(model) ||
-                   !name_of(model, path)
-               ? ERR_OK
-               : replace(path, card, model, sum, why);
+    if (output_is_stdout(model) || !output_is_file(model))
+        return ERR_OK;
+    made = card == NULL ? NULL : model_card_for(card, model, sum);
+    if (card != NULL && made == NULL)
+        first = why_set(why, ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        struct why sentence = {{0}};
+        const enum err err = replace(&forms[i], made, model, sum, &sentence);
+
+        if (first == ERR_OK && err != ERR_OK)
+            first = why_set(why, err, "%s", sentence.text);
+    }
+    json_decref(made);
+    return first;
 }
 
-json_t *model_card_read(const char *model)
+json_t *model_card_read(const char *model, bool *other)
 {
     char path[FILE_PATH_SIZE];
+    struct digest sum = {{0}};
     uint8_t *bytes;
     size_t size;
     json_t *card;
-    bool same = false;
 
-    if (!name_of(model, path) || load(path, &card, NULL) != ERR_OK)
+    *other = false;
+    if (!name_of(model, &forms[0], path) ||
+        file_read_plain(path, CARD_MAX, &bytes, &size, NULL) != ERR_OK)
+        return NULL;
+    card = parse((const char *)bytes, size);
+    mem_free(bytes);
+    if (card == NULL)
         return NULL;
     if (file_read(model, UINT64_C(1) << 32, &bytes, &size, NULL) == ERR_OK) {
-        const struct digest sum = hash_bytes(bytes, size);
-
-        same = model_card_is(card, &sum);
+        sum = hash_bytes(bytes, size);
         mem_free(bytes);
     }
-    if (same)
+    if (model_card_is(card, &sum))
         return card;
     json_decref(card);
+    *other = true;
     return NULL;
 }

@@ -1,6 +1,7 @@
 /*
  * model_card.h - a model card (Mitchell and others, FAT* 2019): what a saved
- * model was made of, beside it as MODEL.card.json.
+ * model was made of, beside it as MODEL.card.json, and as MODEL.card.txt in
+ * lines (text.h).
  *
  *     model, sha256      the file's name and sum
  *     kind, net, muster  what it is, and the version that trained it
@@ -10,14 +11,18 @@
  *     config_hash        of everything that decides bits, the rows' hash, too
  *     options            what was chosen of the recipe, not the defaults
  *     hash               of the weights
- *     code, steps, exactness, worst_residual, workers, objective, end, ..._metrics
+ *     code, steps, exactness, worst_residual, workers, objective, end,
+ *     test_metrics, valid_metrics, train_metrics
  *                        as `muster train --format json` has them: exactness is
  *                        how many steps' receipts say bitwise, numeric, approx
  *     parts              instead of all from `data` on: of a model that was put
  *                        together of others, their cards
  *
  * No time and no place of the run is in it: the same training has the same
- * card.
+ * card.  Model and cards are files, renamed into place one after the other: of
+ * runs that save under one name at once, or one that dies in between, the model
+ * may be of one and a card of the other.  The sum tells, and whoever reads a
+ * card asks for it.
  */
 #ifndef LEARN_MODEL_CARD_H
 #define LEARN_MODEL_CARD_H
@@ -49,13 +54,14 @@ json_t *model_card_for(json_t *card, const char *model,
 /* Whether it is a card, and of a file with that sum. */
 bool model_card_is(const json_t *card, const struct digest *sum);
 
-/* Beside a model's file with that sum, just saved; `card` NULL: nothing is
- * known of its training.  The card of another file that was there is gone after
- * any outcome.  What is no card, or cannot be read, is left alone, and that is
- * an error with a sentence; nothing is beside what is no file. */
+/* Beside a model's file with that sum, just saved, in both forms; `card` NULL:
+ * nothing is known of its training.  The card of another file that was there is
+ * gone after any outcome.  What is no card, or cannot be read, is left alone,
+ * and that is an error with a sentence; nothing is beside what is no file. */
 MUST_CHECK enum err model_card_save(json_t *card, const char *model,
                                     const struct digest *sum, struct why *why);
-/* That of a model's file, byte for byte; NULL: there is none. */
-json_t *model_card_read(const char *model);
+/* That of a model's file, byte for byte; NULL: there is none, or `*other`: it
+ * is another file's. */
+json_t *model_card_read(const char *model, bool *other);
 
 #endif /* LEARN_MODEL_CARD_H */

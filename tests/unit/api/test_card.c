@@ -21,12 +21,14 @@
 
 #define MODEL "test_card.tmp"
 #define CARD  MODEL ".card.json"
+#define TEXT  MODEL ".card.txt"
 
 static int clean(void **state)
 {
     (void)state;
     (void)unlink(MODEL);
     (void)unlink(CARD);
+    (void)unlink(TEXT);
     return 0;
 }
 
@@ -85,6 +87,26 @@ static void assert_of_file(json_t *said)
     assert_string_equal(word(said, "model"), MODEL);
 }
 
+/* The text, too, tells whose card it is, and one that is gone is no file. */
+static void assert_text(const char *sum, const char *line)
+{
+    char begin[DIGEST_TEXT + 64];
+    uint8_t *bytes;
+    char *text;
+    size_t size;
+
+    assert_int_equal(file_read(TEXT, 1 << 20, &bytes, &size, NULL), ERR_OK);
+    text = mem_new(size + 1, 1);
+    assert_non_null(text);
+    memcpy(text, bytes, size);
+    (void)snprintf(begin, sizeof begin, "model card " MODEL "\nsha256     %s\n",
+                   sum);
+    assert_int_equal(strncmp(text, begin, strlen(begin)), 0);
+    assert_non_null(strstr(text, line));
+    mem_free(text);
+    mem_free(bytes);
+}
+
 static void test_says_what_is_known(void **state)
 {
     struct muster_model *model = fit("gen:gmm:400,3", "optim", "gd");
@@ -107,6 +129,8 @@ static void test_says_what_is_known(void **state)
     assert_int_equal(json_object_size(json_object_get(said, "options")), 3);
     assert_string_equal(word(json_object_get(said, "options"), "optim"), "gd");
     assert_true(json_object_size(json_object_get(said, "train_metrics")) > 0);
+    assert_text(word(said, "sha256"),
+                "\noptions    data gen:gmm:400,3, optim gd");
     save(workers);
     theirs = card();
     assert_of_file(theirs);
@@ -168,6 +192,7 @@ static void test_no_card_outlives_its_model(void **state)
     json_decref(said);
     save(loaded);
     assert_null(card());
+    assert_int_not_equal(access(TEXT, F_OK), 0);
     muster_free(loaded);
     muster_free(other);
     muster_free(model);
@@ -187,7 +212,7 @@ static void test_what_is_no_card_stays(void **state)
                      ERR_OK);
     assert_int_equal(muster_save(model, MODEL, why), MUSTER_OK);
     assert_string_equal(why,
-                        "the model is saved, but no model card beside it: " CARD
+                        "the model is saved, but a card beside it is not: " CARD
                         " is there and is no card");
     assert_int_equal(muster_save(model, MODEL, NULL), MUSTER_OK);
     assert_int_equal(muster_load(MODEL, &loaded, NULL), MUSTER_OK);
@@ -265,6 +290,7 @@ static void test_of_parts(void **state)
     assert_of_file(said);
     part = json_array_get(json_object_get(said, "parts"), 2);
     assert_string_equal(word(part, "hash"), muster_hash(model));
+    assert_text(word(said, "sha256"), "\npart 3     muster ");
     json_decref(said);
     muster_free(one);
     save(model);

@@ -248,6 +248,7 @@ static void test_predictions(void **state)
     assert_int_equal(muster_load("test_fit.tmp", &loaded, NULL), MUSTER_OK);
     assert_int_equal(unlink("test_fit.tmp"), 0);
     assert_int_equal(unlink("test_fit.tmp.card.json"), 0);
+    assert_int_equal(unlink("test_fit.tmp.card.txt"), 0);
     assert_string_equal(muster_hash(loaded), muster_hash(model));
     assert_int_equal(about(loaded).steps, 0);
     muster_free(loaded);
