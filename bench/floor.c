@@ -1,17 +1,21 @@
 /*
  * floor.c - the least that a step of exact sums can cost on this machine.
  *
- *     floor WORKERS WEIGHTS STEPS [hash|tcp]
+ *     floor WORKERS WEIGHTS STEPS [hash|row|tcp]
  *
  * Processes that share memory and sleep on one word each way (a futex).  A step
  * publishes WEIGHTS doubles; each worker reads them and writes as many 64-bit
  * integers; when the last one has, all are added up in one pass and turned into
  * the next weights.  No rows, no messages, no bounds, no keys, no journal, no
  * norms, nobody may die; with `hash` there is SHA-256 of the weights, too,
- * while the workers are at work.  With `tcp` weights and integers go through a
- * connection to each worker instead, a slice at a time so that what is copied
- * stays in the cache; no frames, no checks.  Prints the least and the median
- * step in milliseconds.
+ * while the workers are at work.  With `row` each worker has a row of floats
+ * and answers with the gradient of a least-squares loss there (its score, in an
+ * order that suits the machine, then an integer for each weight by its
+ * exponent), and workers, awake between the two, add up slices for each other:
+ * what is left to pay of a step whose coordinator costs nothing.  With `tcp`
+ * weights and integers go through a connection to each worker instead, a slice
+ * at a time so that what is copied stays in the cache; no frames, no checks.
+ * Prints the least and the median step in milliseconds.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -20,6 +24,7 @@
 #include <linux/futex.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,6 +57,7 @@
 struct bells {
     _Alignas(LINE) _Atomic uint32_t go;   /* Steps begun. */
     _Alignas(LINE) _Atomic uint32_t done; /* Answers given, of all steps. */
+    _Alignas(LINE) _Atomic uint32_t full; /* The same, before they are added. */
 };
 
 /* One worker's way through a step by TCP, in bytes; `slice` is what has come
@@ -65,9 +71,10 @@ struct step {
     uint32_t workers;
     size_t weights;
     uint32_t steps;
-    bool hash;
+    bool hash, row;
     struct bells *bells;
     double *w;
+    int16_t *exponent;
     int64_t *sums;       /* A vector for each worker; by TCP the total alone. */
     struct way *ways;    /* By TCP: one for each worker, or NULL. */
     int at[WORKERS_MAX]; /* The coordinator's ends ... */
@@ -101,15 +108,16 @@ WIDE static void answer(const double *restrict w, int64_t *restrict sum,
         sum[j] = (int64_t)(w[j] * 0x1p40 + 1);
 }
 
+/* Vectors are `apart` from each other. */
 WIDE static void add_up(const int64_t *restrict sums, uint32_t workers,
-                        double *restrict w, size_t count)
+                        size_t apart, double *restrict w, size_t count)
 {
     for (size_t j = 0; j < count; j += 8) {
         int64_t total[8] = {0};
 
         for (uint32_t i = 0; i < workers; i++)
             for (size_t k = 0; k < 8; k++)
-                total[k] += sums[i * count + j + k];
+                total[k] += sums[i * apart + j + k];
         for (size_t k = 0; k < 8; k++)
             w[j + k] -= (double)total[k] * 0x1p-50;
     }
@@ -130,6 +138,84 @@ static void work_by_memory(const struct step *step, uint32_t number)
     }
 }
 
+/* --- with a row ----------------------------------------------------------- */
+
+WIDE static double score(const double *restrict w, const float *restrict x,
+                         size_t count)
+{
+    double lanes[32] = {0}, sum = 0;
+    size_t j = 0;
+
+    for (; j + 32 <= count; j += 32)
+        for (size_t k = 0; k < 32; k++)
+            lanes[k] += w[j + k] * (double)x[j + k];
+    for (; j < count; j++)
+        lanes[0] += w[j] * (double)x[j];
+    for (size_t k = 0; k < 32; k++)
+        sum += lanes[k];
+    return sum;
+}
+
+/* 2^(30 + exponent) times r x, as integers. */
+WIDE static void gradient(const float *restrict x, double r,
+                          const int16_t *restrict exponent,
+                          int64_t *restrict sum, size_t count)
+{
+    for (size_t j = 0; j < count; j++) {
+        const union {
+            int64_t bits;
+            double power;
+        } scale = {.bits = (int64_t)(1023 + 30 + exponent[j]) << 52};
+
+        sum[j] = (int64_t)((double)x[j] * r * scale.power);
+    }
+}
+
+static float *new_row(size_t weights)
+{
+    float *x = calloc(weights, sizeof *x);
+
+    if (x == NULL)
+        abort();
+    for (size_t j = 0; j < weights; j++)
+        x[j] = (float)(j % 7) - 3;
+    return x;
+}
+
+/* A slice of whole eights. */
+static void add_slice(const struct step *step, uint32_t number)
+{
+    const size_t eights = step->weights / 8;
+    const size_t first = eights * number / step->workers * 8;
+    const size_t end = eights * (number + 1) / step->workers * 8;
+
+    add_up(step->sums + first, step->workers, step->weights, step->w + first,
+           end - first);
+}
+
+static void work_on_row(const struct step *step, uint32_t number)
+{
+    struct bells *bells = step->bells;
+    int64_t *sum = step->sums + number * step->weights;
+    float *x = new_row(step->weights);
+
+    for (uint32_t i = 1; i <= step->steps; i++) {
+        uint32_t go;
+
+        while ((go = atomic_load(&bells->go)) < i)
+            sleep_on(&bells->go, go);
+        gradient(x, 1 + score(step->w, x, step->weights), step->exponent, sum,
+                 step->weights);
+        (void)atomic_fetch_add(&bells->full, 1);
+        while (atomic_load(&bells->full) < step->workers * i)
+            (void)sched_yield();
+        add_slice(step, number);
+        if (atomic_fetch_add(&bells->done, 1) + 1 == step->workers * i)
+            wake(&bells->done, 1);
+    }
+    free(x);
+}
+
 static void lead_by_memory(const struct step *step, uint32_t number)
 {
     struct bells *bells = step->bells;
@@ -142,7 +228,8 @@ static void lead_by_memory(const struct step *step, uint32_t number)
         (void)hash_f64(step->w, step->weights);
     while ((done = atomic_load(&bells->done)) != every * number)
         sleep_on(&bells->done, done);
-    add_up(step->sums, every, step->w, step->weights);
+    if (!step->row)
+        add_up(step->sums, every, step->weights, step->w, step->weights);
 }
 
 /* --- by connections ------------------------------------------------------ */
@@ -350,6 +437,8 @@ static void run(const struct step *step)
         if (child == 0) {
             if (step->ways != NULL)
                 work_by_tcp(step, i);
+            else if (step->row)
+                work_on_row(step, i);
             else
                 work_by_memory(step, i);
             _exit(0);
@@ -370,10 +459,11 @@ static void run(const struct step *step)
 int main(int argc, char **argv)
 {
     const char *extra = argc > 4 ? argv[4] : "";
-    struct step step = {.hash = strcmp(extra, "hash") == 0};
+    struct step step = {.hash = strcmp(extra, "hash") == 0,
+                        .row = strcmp(extra, "row") == 0};
 
     if (argc < 4) {
-        (void)fprintf(stderr, "floor WORKERS WEIGHTS STEPS [hash|tcp]\n");
+        (void)fprintf(stderr, "floor WORKERS WEIGHTS STEPS [hash|row|tcp]\n");
         return 2;
     }
     step.workers = (uint32_t)strtoul(argv[1], NULL, 10);
@@ -384,6 +474,7 @@ int main(int argc, char **argv)
         return 2;
     step.bells = share(sizeof *step.bells);
     step.w = share(step.weights * sizeof *step.w);
+    step.exponent = share(step.weights * sizeof *step.exponent);
     step.sums = share(step.workers * step.weights * sizeof *step.sums);
     if (strcmp(extra, "tcp") == 0)
         open_ways(&step);

@@ -12,7 +12,8 @@ writes no journal, and it ends when a worker does; Muster's step is a whole one.
 
 "floor" (bench/floor.c) is what must be paid for exact 64-bit sums by shared
 memory here: processes that wake, read the weights and write integers, and one
-that adds them, nothing else; "and hash": with SHA-256 of the weights.  By TCP
+that adds them, nothing else; "and hash": with SHA-256 of the weights; "row":
+each process computes the gradient of its row, too, and adds up a slice.  By TCP
 it is the same through a connection to each process, without frames or checks.
 
     bench/overhead.py [d ...]            # 1000 10000 100000 1000000
@@ -47,7 +48,7 @@ ROADS = {"shm": ["--mca", "btl", "self,vader"],
          "tcp": ["--mca", "btl", "self,tcp"]}
 ROADS = {road: flags for road, flags in ROADS.items()
          if road in os.environ.get("ROADS", "shm tcp").split()}
-FLOORS = {"shm": {"floor": [], "and hash": ["hash"]},
+FLOORS = {"shm": {"floor": [], "and hash": ["hash"], "row": ["row"]},
           "tcp": {"floor": ["tcp"]}}
 LOOPS = ("buffers", "gather", "reduce")
 
@@ -212,7 +213,7 @@ def main():
     print("ms a step; x: how many times less ours is than mpi4py's, how many "
           "times more than the floor")
     heads = [f"{loop} {bits}" for loop in LOOPS for bits in ("fp32", "fp64")]
-    heads = heads + ["floor", "and hash"] if PEERS else []
+    heads = heads + ["floor", "and hash", "row"] if PEERS else []
     print(f"{'d':>8} {'road':<4}{'':<7}{'Muster':>9}{'run':>9}{'wanted':>7} "
           + " ".join(f"{head:>16}" for head in heads))
     for d in sizes:

@@ -1055,7 +1055,7 @@ static enum err open_pool(struct node *node)
     const uint32_t busy = workers + HASHERS_BUSY;
     const uint32_t left = most > busy ? most - busy : 0;
     const uint32_t wanted = dims < POOL_LONG ? POOL_THREADS : 2 * POOL_THREADS;
-    const uint32_t threads = dims < POOL_LONG ? left : most - LEDGER_LATE;
+    const uint32_t threads = dims < POOL_LONG ? left : most - 1;
 
     if (board == NULL || left < 2 || dims < POOL_DIMS)
         return ERR_OK;
