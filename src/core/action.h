@@ -84,7 +84,8 @@ enum action_kind {
     ACTION_TRACE,
     ACTION_SHIP,       /* Coordinator: DATA of chunks [first, end) to link. */
     ACTION_JOURNAL,    /* Coordinator: append bytes; `sync`: make durable. */
-    ACTION_CHECKPOINT, /* Coordinator: bytes of `step`, via core/run/store.h. */
+    ACTION_CHECKPOINT, /* Coordinator: save bytes of `step` (core/run/store.h),
+                          which stay as they are until CHECKPOINTED. */
     ACTION_FINISH,     /* The machine is done; err and reason say how. */
     ACTION_CONNECT,    /* Worker, relay: dial; LINK_UP or LINK_DOWN follows. */
     ACTION_OPEN,       /* Worker, relay: the job is known; make room for it. */

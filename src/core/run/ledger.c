@@ -15,15 +15,12 @@ enum err ledger_init(struct ledger *ledger,
     CHECK(options->checkpoint_steps > 0);
     CHECK(options->late_receipts <= LEDGER_LATE);
     *ledger = (struct ledger){.options = *options, .state_size = state_size};
-    ledger->state = mem_new(state_size, 1);
     ledger->checkpoint = mem_new(checkpoint_bytes(state_size), 1);
-    return ledger->state == NULL || ledger->checkpoint == NULL ? ERR_NOMEM
-                                                               : ERR_OK;
+    return ledger->checkpoint == NULL ? ERR_NOMEM : ERR_OK;
 }
 
 void ledger_close(struct ledger *ledger)
 {
-    mem_free(ledger->state);
     mem_free(ledger->checkpoint);
     mem_free(ledger->replay);
     *ledger = (struct ledger){0};
@@ -220,6 +217,16 @@ bool ledger_full(const struct ledger *ledger, uint32_t step)
     return late->due || late->hashing;
 }
 
+bool ledger_owes(const struct ledger *ledger, uint32_t step)
+{
+    const struct late_receipt *late;
+
+    if (ledger->options.late_receipts == 0)
+        return false;
+    late = &ledger->late[late_at(ledger, step)];
+    return late->due && late->record.step == step;
+}
+
 void ledger_put_off(struct ledger *ledger, const struct record *receipt)
 {
     CHECK(!ledger_full(ledger, receipt->step));
@@ -239,6 +246,7 @@ void ledger_receipt(struct ledger *ledger, const struct digest *weights,
 {
     const uint32_t first = first_due(ledger);
     struct late_receipt *late;
+    bool taken;
 
     CHECK(first < LEDGER_LATE);
     late = &ledger->late[first];
@@ -246,7 +254,12 @@ void ledger_receipt(struct ledger *ledger, const struct digest *weights,
     if (ledger->broken)
         return;
     late->record.weights = *weights;
-    append(ledger, &late->record, false, actions);
+    taken = ledger->checkpoint_taken && late->record.step == ledger->head.step;
+    append(ledger, &late->record, taken, actions);
+    if (taken) {
+        ledger->head.weights = *weights;
+        ledger->head_known = true;
+    }
 }
 
 void ledger_ask_hash(struct ledger *ledger, uint32_t step,
@@ -286,30 +299,42 @@ bool ledger_checkpoint_due(const struct ledger *ledger, uint32_t step,
 
 struct writer ledger_state(struct ledger *ledger)
 {
-    return writer_on(ledger->state, ledger->state_size);
+    return writer_on(checkpoint_state(ledger->checkpoint), ledger->state_size);
 }
 
-void ledger_checkpoint(struct ledger *ledger,
-                       const struct checkpoint *checkpoint,
-                       const struct writer *state, time_us now,
-                       struct actions *actions)
+void ledger_take(struct ledger *ledger, const struct checkpoint *head,
+                 const struct writer *state, time_us now)
 {
-    struct checkpoint whole = *checkpoint;
-    struct action *action = actions_add(actions, ACTION_CHECKPOINT);
-
     CHECK(state->ok && !ledger->checkpoint_busy);
-    whole.state = ledger->state;
-    whole.state_size = state->size;
-    action->bytes = ledger->checkpoint;
-    action->size = checkpoint_encode(&whole, ledger->checkpoint);
-    action->step = checkpoint->step;
-    ledger->checkpoint_busy = true;
+    ledger->head = *head;
+    ledger->head.state = checkpoint_state(ledger->checkpoint);
+    ledger->head.state_size = state->size;
+    ledger->head_known = !ledger_owes(ledger, head->step);
+    ledger->checkpoint_taken = ledger->checkpoint_busy = true;
     ledger->checkpoint_at = now;
+}
+
+/* Without a journal there is none. */
+void ledger_file(struct ledger *ledger, struct actions *actions)
+{
+    struct action *action;
+
+    if (!ledger->checkpoint_taken)
+        return;
+    if (ledger->broken)
+        ledger->checkpoint_taken = ledger->checkpoint_busy = false;
+    if (ledger->broken || !ledger->head_known || ledger->waits > 0)
+        return;
+    action = actions_add(actions, ACTION_CHECKPOINT);
+    action->bytes = ledger->checkpoint;
+    action->size = checkpoint_encode(&ledger->head, ledger->checkpoint);
+    action->step = ledger->head.step;
+    ledger->checkpoint_taken = false;
 }
 
 void ledger_checkpointed(struct ledger *ledger, uint32_t step, enum err err)
 {
-    CHECK(ledger->checkpoint_busy);
+    CHECK(ledger->checkpoint_busy && !ledger->checkpoint_taken);
     ledger->checkpoint_busy = false;
     ledger->checkpoint_step = step;
     if (err == ERR_OK)
@@ -320,6 +345,7 @@ void ledger_check(const struct ledger *ledger, uint32_t step)
 {
     CHECK(ledger->checkpoint_step <= step);
     CHECK(ledger->saved_step <= ledger->checkpoint_step);
+    CHECK(!ledger->checkpoint_taken || ledger->checkpoint_busy);
     for (uint32_t i = 0; i < LEDGER_LATE; i++) {
         const struct late_receipt *late = &ledger->late[i];
 

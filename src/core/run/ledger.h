@@ -70,10 +70,13 @@ struct ledger {
 
     struct late_receipt late[LEDGER_LATE];
 
-    uint8_t *checkpoint; /* Encoded bytes. */
-    uint8_t *state;      /* Of optimiser and scale, before encoding. */
-    size_t state_size;
-    bool checkpoint_busy;     /* CHECKPOINTED is to come. */
+    uint8_t *checkpoint;   /* Encoded bytes; whoever saves them reads them
+                              until CHECKPOINTED. */
+    size_t state_size;     /* There is room for so much. */
+    bool checkpoint_busy;  /* CHECKPOINTED is to come, ... */
+    bool checkpoint_taken; /* ... but it is not asked for yet: this one's ... */
+    struct checkpoint head;
+    bool head_known;          /* ... receipt has no hash, or is not durable. */
     uint32_t checkpoint_step; /* Last durable, or tried for the last time. */
     uint32_t saved_step;      /* Last durable: a resume goes on from it. */
     time_us checkpoint_at;    /* When the last one was asked for. */
@@ -130,6 +133,8 @@ bool ledger_may_put_off(const struct ledger *ledger, uint32_t step);
  * step has to wait for the driver's RECEIPT. */
 bool ledger_full(const struct ledger *ledger, uint32_t step);
 void ledger_put_off(struct ledger *ledger, const struct record *receipt);
+/* Was that of this step put off, and is not written yet? */
+bool ledger_owes(const struct ledger *ledger, uint32_t step);
 /* The first of those that are due; NULL: none is. */
 const struct late_receipt *ledger_due(const struct ledger *ledger);
 /* Write that one, with its hash. */
@@ -145,12 +150,13 @@ void ledger_hashed(struct ledger *ledger, uint32_t step,
 
 bool ledger_checkpoint_due(const struct ledger *ledger, uint32_t step,
                            time_us now);
-/* `checkpoint` but its state, which is what was written with ledger_state. */
+/* Take one: `head` but the state, which is what was written with ledger_state,
+ * and but the hash, if its receipt is due. */
 struct writer ledger_state(struct ledger *ledger);
-void ledger_checkpoint(struct ledger *ledger,
-                       const struct checkpoint *checkpoint,
-                       const struct writer *state, time_us now,
-                       struct actions *actions);
+void ledger_take(struct ledger *ledger, const struct checkpoint *head,
+                 const struct writer *state, time_us now);
+/* Ask for what was taken, if its receipt is durable now (STORE-2). */
+void ledger_file(struct ledger *ledger, struct actions *actions);
 void ledger_checkpointed(struct ledger *ledger, uint32_t step, enum err err);
 
 /* What must hold after every event; `step`: of the model. */

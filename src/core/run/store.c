@@ -28,14 +28,18 @@ const char *const store_files[STORE_FILES] = {
 
 size_t checkpoint_bytes(size_t state_size)
 {
-    return CHECKPOINT_HEAD + state_size + DIGEST_BYTES;
+    return CHECKPOINT_HEAD + state_size;
+}
+
+uint8_t *checkpoint_state(uint8_t *out)
+{
+    return out + CHECKPOINT_HEAD;
 }
 
 size_t checkpoint_encode(const struct checkpoint *checkpoint, uint8_t *out)
 {
     const size_t size = checkpoint_bytes(checkpoint->state_size);
-    struct writer to = writer_on(out, size);
-    struct digest digest;
+    struct writer to = writer_on(out, CHECKPOINT_HEAD);
 
     put_u64(&to, CHECKPOINT_MAGIC);
     put_u64(&to, checkpoint->job);
@@ -44,10 +48,10 @@ size_t checkpoint_encode(const struct checkpoint *checkpoint, uint8_t *out)
     put_u64(&to, checkpoint->step);
     put_bytes(&to, checkpoint->weights.bytes, DIGEST_BYTES);
     put_u64(&to, checkpoint->state_size);
-    put_bytes(&to, checkpoint->state, checkpoint->state_size);
-    digest = hash_bytes(out, to.size);
-    put_bytes(&to, digest.bytes, DIGEST_BYTES);
-    CHECK(to.ok && to.size == size);
+    CHECK(to.ok && to.size == CHECKPOINT_HEAD);
+    if (checkpoint->state != checkpoint_state(out))
+        memcpy(checkpoint_state(out), checkpoint->state,
+               checkpoint->state_size);
     return size;
 }
 
@@ -97,8 +101,9 @@ static enum err look(struct disk *disk, const char *name)
     state_size = get_u64(&in);
     if (state_size > SIZE_MAX / 2)
         return ERR_FORMAT;
-    err = disk->ops->read_at(disk, name, checkpoint_bytes(state_size) - 1, end,
-                             sizeof end, &got);
+    err = disk->ops->read_at(disk, name,
+                             checkpoint_bytes(state_size) + DIGEST_BYTES - 1,
+                             end, sizeof end, &got);
     return err != ERR_OK || got == 1 ? err : ERR_FORMAT;
 }
 
@@ -154,6 +159,17 @@ static enum err newest(struct disk *disk, int *index, uint8_t **data,
     return ERR_OK;
 }
 
+static enum err write_whole(struct disk *disk, const char *name,
+                            const uint8_t *checkpoint, size_t size)
+{
+    const struct digest digest = hash_bytes(checkpoint, size);
+    const enum err err = disk->ops->write_new(disk, name, checkpoint, size);
+
+    return err != ERR_OK
+               ? err
+               : disk->ops->append(disk, name, digest.bytes, DIGEST_BYTES);
+}
+
 enum err store_save(struct disk *disk, const uint8_t *checkpoint, size_t size)
 {
     const struct disk_ops *ops = disk->ops;
@@ -164,9 +180,9 @@ enum err store_save(struct disk *disk, const uint8_t *checkpoint, size_t size)
 
     mem_free(data);
     if (BUG(BUG_IN_PLACE) && index >= 0)
-        return ops->write_new(disk, checkpoint_file[index], checkpoint, size);
+        return write_whole(disk, checkpoint_file[index], checkpoint, size);
     if (err == ERR_OK)
-        err = ops->write_new(disk, CHECKPOINT_TMP, checkpoint, size);
+        err = write_whole(disk, CHECKPOINT_TMP, checkpoint, size);
     if (err == ERR_OK)
         err =
             BUG(BUG_SKIP_FILE_SYNC) ? ERR_OK : ops->sync(disk, CHECKPOINT_TMP);

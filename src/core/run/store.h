@@ -40,13 +40,17 @@ struct checkpoint {
 #define STORE_FILES 5u
 extern const char *const store_files[STORE_FILES];
 
-size_t checkpoint_bytes(size_t state_size);
+size_t checkpoint_bytes(size_t state_size); /* Without the digest. */
+/* Where the state goes in `out`: it may be written there at once. */
+uint8_t *checkpoint_state(uint8_t *out);
 /* `out` has checkpoint_bytes; returns the bytes written. */
 size_t checkpoint_encode(const struct checkpoint *checkpoint, uint8_t *out);
-/* Views into `data`.  ERR_FORMAT if it is not whole. */
+/* Views into `data`, digest and all.  ERR_FORMAT if it is not whole. */
 MUST_CHECK enum err checkpoint_decode(const uint8_t *data, size_t size,
                                       struct checkpoint *checkpoint);
 
+/* What was encoded, and its digest: made here, since of a large model it takes
+ * as long as some steps, and who saves is a thread of its own. */
 MUST_CHECK enum err store_save(struct disk *disk, const uint8_t *checkpoint,
                                size_t size);
 /* Append records; with `sync` they and their file's name are durable. */

@@ -447,6 +447,7 @@ void trainer_hashed(struct trainer *trainer, uint32_t step,
 
         ledger_receipt(&trainer->ledger, &weights, actions);
     }
+    ledger_file(&trainer->ledger, actions);
 }
 
 void trainer_sync(struct trainer *trainer, struct actions *actions)
@@ -454,9 +455,18 @@ void trainer_sync(struct trainer *trainer, struct actions *actions)
     ledger_sync(&trainer->ledger, actions);
 }
 
-bool trainer_journaled(struct trainer *trainer, enum err err)
+bool trainer_journaled(struct trainer *trainer, enum err err,
+                       struct actions *actions)
 {
-    return ledger_journaled(&trainer->ledger, err);
+    const bool failed = ledger_journaled(&trainer->ledger, err);
+
+    ledger_file(&trainer->ledger, actions);
+    return failed;
+}
+
+bool trainer_may_put_off(const struct trainer *trainer)
+{
+    return ledger_may_put_off(&trainer->ledger, trainer->optim.step);
 }
 
 bool trainer_checkpoint_due(const struct trainer *trainer, time_us now)
@@ -471,9 +481,11 @@ void trainer_checkpoint(struct trainer *trainer, const struct checkpoint *head,
     struct checkpoint checkpoint = *head;
 
     checkpoint.step = trainer->optim.step;
-    checkpoint.weights = hash_of_step(trainer);
+    if (!ledger_owes(&trainer->ledger, checkpoint.step))
+        checkpoint.weights = hash_of_step(trainer);
     trainer_save(trainer, &state);
-    ledger_checkpoint(&trainer->ledger, &checkpoint, &state, now, actions);
+    ledger_take(&trainer->ledger, &checkpoint, &state, now);
+    ledger_file(&trainer->ledger, actions);
 }
 
 void trainer_checkpointed(struct trainer *trainer, uint32_t step, enum err err)

@@ -168,6 +168,8 @@ enum receipt_fate {
 enum receipt_fate trainer_commit(struct trainer *trainer,
                                  struct record *receipt, bool sync, bool late,
                                  struct actions *actions);
+/* May the receipt of the step that is over wait at all? */
+bool trainer_may_put_off(const struct trainer *trainer);
 /* Is the next round under way?  Then a thread may hash, else it is done now. */
 void trainer_settle(struct trainer *trainer, bool under_way,
                     struct actions *actions);
@@ -187,9 +189,11 @@ void trainer_journal(struct trainer *trainer, const struct record *record,
 /* Make durable what was journaled. */
 void trainer_sync(struct trainer *trainer, struct actions *actions);
 /* JOURNALED.  True: the disk has failed just now. */
-bool trainer_journaled(struct trainer *trainer, enum err err);
+bool trainer_journaled(struct trainer *trainer, enum err err,
+                       struct actions *actions);
 bool trainer_checkpoint_due(const struct trainer *trainer, time_us now);
-/* `head` says whose: job, config and view. */
+/* The model as it is; saved when its receipt, which may be put off, is durable.
+ * `head` says whose: job, config and view. */
 void trainer_checkpoint(struct trainer *trainer, const struct checkpoint *head,
                         time_us now, struct actions *actions);
 /* CHECKPOINTED. */

@@ -162,7 +162,8 @@ void commit_hashed(struct coordinator *c, uint32_t step,
  * (trainer_journal sees to it). */
 static bool may_put_off(const struct coordinator *c)
 {
-    return !c->view_dirty && c->code_built && !c->options.adapt;
+    return !c->view_dirty && c->code_built && !c->options.adapt &&
+           trainer_may_put_off(&c->trainer);
 }
 
 static void fail_contradicted(struct coordinator *c, struct actions *actions)
@@ -178,8 +179,13 @@ static bool is_urgent(const struct coordinator *c)
 {
     return c->trainer.ledger.options.sync || c->stopping ||
            (!coordinator_promises_bits(c) && !BUG(BUG_UNSYNCED_STEP)) ||
-           trainer_checkpoint_due(&c->trainer, c->now) ||
            trainer_done(&c->trainer);
+}
+
+/* STORE-2: a checkpoint follows at once, or waits for a receipt that does. */
+static bool is_awaited(const struct coordinator *c)
+{
+    return !may_put_off(c) && trainer_checkpoint_due(&c->trainer, c->now);
 }
 
 /* The model has been updated: write the receipt, go on. */
@@ -189,8 +195,8 @@ static void end_step(struct coordinator *c, struct actions *actions)
     struct record record = receipt(c, &out);
 
     count_step(c, &out, actions);
-    switch (trainer_commit(&c->trainer, &record, is_urgent(c), may_put_off(c),
-                           actions)) {
+    switch (trainer_commit(&c->trainer, &record, is_urgent(c) || is_awaited(c),
+                           may_put_off(c), actions)) {
     case RECEIPT_WRITTEN:
         commit_advance(c, actions);
         break;
@@ -234,8 +240,9 @@ void commit_measured(struct coordinator *c, double loss, enum err err,
     trace->key.step = c->trainer.optim.step;
     trace->a = c->trainer.early.best_step;
     trace->value = loss;
-    fate = trainer_commit_pass(&c->trainer, c->options.job.id, c->view,
-                               is_urgent(c), actions);
+    fate = trainer_commit_pass(
+        &c->trainer, c->options.job.id, c->view,
+        is_urgent(c) || trainer_checkpoint_due(&c->trainer, c->now), actions);
     if (fate == RECEIPT_CONTRADICTS)
         coordinator_fail(c, actions, ERR_MISMATCH,
                          "step %u, computed again, gives another loss of the "
@@ -385,7 +392,7 @@ static void journal_failed(struct coordinator *c, enum err err,
 void commit_journaled(struct coordinator *c, enum err err,
                       struct actions *actions)
 {
-    if (trainer_journaled(&c->trainer, err))
+    if (trainer_journaled(&c->trainer, err, actions))
         journal_failed(c, err, actions);
     if (ledger_waits(&c->trainer.ledger))
         return;

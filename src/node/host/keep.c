@@ -167,26 +167,25 @@ static enum err save(struct keep *keep, const struct trainer *trainer,
                      const struct digest *weights)
 {
     const size_t size = trainer_state_bytes(trainer);
-    uint8_t *state = mem_new(size, 1);
     uint8_t *bytes = mem_new(checkpoint_bytes(size), 1);
-    struct writer out = writer_on(state, size);
     struct checkpoint checkpoint = {.job = keep->job,
                                     .config = keep->config,
                                     .view = keep->view,
                                     .step = trainer->optim.step,
-                                    .weights = *weights,
-                                    .state = state};
-    enum err err = state == NULL || bytes == NULL ? ERR_NOMEM : ERR_OK;
+                                    .weights = *weights};
+    enum err err = bytes == NULL ? ERR_NOMEM : ERR_OK;
 
     if (err == ERR_OK) {
+        struct writer out = writer_on(checkpoint_state(bytes), size);
+
         trainer_save(trainer, &out);
         CHECK(out.ok);
+        checkpoint.state = checkpoint_state(bytes);
         checkpoint.state_size = out.size;
         err = store_save(&keep->folder.disk, bytes,
                          checkpoint_encode(&checkpoint, bytes));
     }
     mem_free(bytes);
-    mem_free(state);
     return err;
 }
 

@@ -83,8 +83,8 @@ struct node {
     struct folder folder; /* Journal. */
     struct folder checkpoint_folder;
     struct task *checkpoint; /* Its thread owns the fields below while busy. */
-    uint8_t *checkpoint_bytes;
-    size_t checkpoint_size, checkpoint_capacity;
+    const uint8_t *checkpoint_bytes; /* The core's, until it is told. */
+    size_t checkpoint_size;
     uint32_t checkpoint_step;
     enum err checkpoint_err;
     time_us checkpoint_at; /* The loop's: when it was begun. */
@@ -758,8 +758,7 @@ static void checkpoint_saved(void *context)
 static void do_checkpoint(struct node *node, const struct action *action)
 {
     CHECK(!task_busy(node->checkpoint));
-    CHECK(action->size <= node->checkpoint_capacity);
-    memcpy(node->checkpoint_bytes, action->bytes, action->size);
+    node->checkpoint_bytes = action->bytes;
     node->checkpoint_size = action->size;
     node->checkpoint_step = action->step;
     node->checkpoint_at = clock_now_us();
@@ -1117,12 +1116,8 @@ static enum err make_room(struct node *node)
     node->sum_max = codec_sum_max(core->job.sum_dims, ANSWERS_MAX);
     if (node->sum_max < node->message_max)
         node->sum_max = node->message_max;
-    node->checkpoint_capacity =
-        checkpoint_bytes(trainer_state_bytes(&node->core.trainer));
-    node->checkpoint_bytes = mem_new(node->checkpoint_capacity, 1);
     node->sessions = mem_new(core->links_max, sizeof *node->sessions);
-    if (err == ERR_OK &&
-        (node->checkpoint_bytes == NULL || node->sessions == NULL))
+    if (err == ERR_OK && node->sessions == NULL)
         err = ERR_NOMEM;
     return err == ERR_OK ? berth_room(node) : err;
 }
@@ -1215,7 +1210,6 @@ static void node_close(struct node *node)
     posting_close(&node->posting);
     folder_close(&node->folder);
     folder_close(&node->checkpoint_folder);
-    mem_free(node->checkpoint_bytes);
     mem_free(node->sessions);
     mem_free(node->berth_index);
 }

@@ -1,8 +1,11 @@
 #include "stage.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/check.h"
+#include "base/hash.h"
+#include "base/mem.h"
 #include "code/preset.h"
 
 uint32_t stage_count(const struct actions *actions, enum action_kind kind)
@@ -52,6 +55,20 @@ uint32_t stage_count_trace(const struct actions *actions, enum trace_kind kind)
         count += actions->list[i].kind == ACTION_TRACE &&
                  actions->list[i].trace.kind == kind;
     return count;
+}
+
+uint8_t *stage_sealed(const struct action *checkpoint, size_t *size)
+{
+    const struct digest digest =
+        hash_bytes(checkpoint->bytes, checkpoint->size);
+    uint8_t *file;
+
+    *size = checkpoint->size + DIGEST_BYTES;
+    file = mem_new(*size, 1);
+    CHECK(file != NULL);
+    memcpy(file, checkpoint->bytes, checkpoint->size);
+    memcpy(file + checkpoint->size, digest.bytes, DIGEST_BYTES);
+    return file;
 }
 
 struct job stage_job(uint32_t chunks)

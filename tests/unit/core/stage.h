@@ -17,6 +17,9 @@ const struct action *stage_find_action(const struct actions *actions,
                                        enum action_kind kind);
 uint32_t stage_count_trace(const struct actions *actions, enum trace_kind kind);
 
+/* The file that a CHECKPOINT would become, digest and all, from mem_new. */
+uint8_t *stage_sealed(const struct action *checkpoint, size_t *size);
+
 /* A job of `chunks` chunks of 4 rows, 8 dimensions, beats every 50 ms. */
 struct job stage_job(uint32_t chunks);
 

@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "stage.h"
 
 struct play {
@@ -719,6 +720,49 @@ static void test_a_round_waits_for_the_receipt(void **state)
     close_play(&play);
 }
 
+/* STORE-2: the model is taken when its step ends, and saved when its receipt,
+ * which came after the next round had begun, is durable; never if it is not. */
+static void test_a_checkpoint_waits_for_its_receipt(void **state)
+{
+    struct coordinator_options options = stage_options("uncoded", 2, 0, 3);
+    const struct action *saved;
+    struct checkpoint read;
+    struct digest hash;
+    struct play play;
+    uint8_t *file;
+    size_t size;
+
+    (void)state;
+    options.ledger.late_receipts = 1;
+    options.ledger.checkpoint_steps = 1;
+    for (int broken = 0; broken < 2; broken++) {
+        open_options(&play, &options);
+        answer(&play, 0, 0, play.key, 1);
+        answer(&play, 1, 1, play.key, 1);
+        hash = trainer_hash(&play.coordinator.trainer);
+        assert_int_equal(stage_count_msg(&play.actions, MSG_ROUND), 2);
+        assert_int_equal(stage_count(&play.actions, ACTION_CHECKPOINT), 0);
+        step(&play, (struct event){.kind = EVENT_RECEIPT, .digest = &hash});
+        assert_true(journals(&play, &hash));
+        assert_true(stage_find_action(&play.actions, ACTION_JOURNAL)->sync);
+        assert_int_equal(stage_count(&play.actions, ACTION_CHECKPOINT), 0);
+        step(&play, (struct event){.kind = EVENT_JOURNALED,
+                                   .err = broken ? ERR_IO : ERR_OK});
+        saved = stage_find_action(&play.actions, ACTION_CHECKPOINT);
+        assert_true((saved == NULL) == (broken != 0));
+        assert_true(play.coordinator.trainer.ledger.checkpoint_busy !=
+                    (broken != 0));
+        if (saved != NULL) {
+            file = stage_sealed(saved, &size);
+            assert_int_equal(checkpoint_decode(file, size, &read), ERR_OK);
+            assert_int_equal(read.step, 1);
+            assert_true(digest_equal(&read.weights, &hash));
+            mem_free(file);
+        }
+        close_play(&play);
+    }
+}
+
 /* Told to stop, and nobody is left: what is due is written before the end, and
  * the driver's late word changes nothing. */
 static void test_a_receipt_is_not_left_out(void **state)
@@ -769,6 +813,7 @@ int main(void)
         cmocka_unit_test(test_deadline_is_not_waited_for),
         cmocka_unit_test(test_a_receipt_may_come_after_the_round),
         cmocka_unit_test(test_a_round_waits_for_the_receipt),
+        cmocka_unit_test(test_a_checkpoint_waits_for_its_receipt),
         cmocka_unit_test(test_a_receipt_is_not_left_out),
     };
 

@@ -94,6 +94,7 @@ static void finish_run(const struct coordinator_options *options,
 {
     const struct action *action;
     struct play play;
+    size_t size;
 
     play_open(&play, options);
     for (uint32_t step = 0; step < options->optim.steps; step++) {
@@ -107,12 +108,9 @@ static void finish_run(const struct coordinator_options *options,
     }
     assert_non_null(action);
     *found = (struct recovery){.found = true, .has_checkpoint = true};
-    found->file = mem_new(action->size, 1);
-    assert_non_null(found->file);
-    memcpy(found->file, action->bytes, action->size);
-    assert_int_equal(
-        checkpoint_decode(found->file, action->size, &found->checkpoint),
-        ERR_OK);
+    found->file = stage_sealed(action, &size);
+    assert_int_equal(checkpoint_decode(found->file, size, &found->checkpoint),
+                     ERR_OK);
     found->journal = (struct journal_summary){
         .records = 2,
         .job = found->checkpoint.job,

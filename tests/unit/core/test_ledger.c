@@ -12,6 +12,9 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
+#include "stage.h"
+
 #define STATE_BYTES 16u
 
 static const struct ledger_options usual = {
@@ -205,6 +208,8 @@ static void test_checkpoints_are_due(void **state)
     struct writer out;
     struct checkpoint read;
     struct desk desk;
+    uint8_t *file;
+    size_t size;
 
     (void)state;
     open_desk(&desk, &options);
@@ -214,12 +219,13 @@ static void test_checkpoints_are_due(void **state)
     assert_true(ledger_checkpoint_due(&desk.ledger, 1, 5 + SECOND_US));
     out = ledger_state(&desk.ledger);
     put_u64(&out, 42);
-    ledger_checkpoint(&desk.ledger, &head, &out, 6, &desk.actions);
-    assert_int_equal(checkpoint_decode(desk.actions.list[0].bytes,
-                                       desk.actions.list[0].size, &read),
-                     ERR_OK);
+    ledger_take(&desk.ledger, &head, &out, 6);
+    ledger_file(&desk.ledger, &desk.actions);
+    file = stage_sealed(&desk.actions.list[0], &size);
+    assert_int_equal(checkpoint_decode(file, size, &read), ERR_OK);
     assert_int_equal(read.step, 10);
     assert_int_equal(read.state_size, 8);
+    mem_free(file);
     assert_false(ledger_checkpoint_due(&desk.ledger, 20, 6)); /* One at once. */
     ledger_checkpointed(&desk.ledger, 10, ERR_IO);
     assert_int_equal(desk.ledger.saved_step, 0);

@@ -98,7 +98,7 @@ static void test_old_or_new(void **state)
         }
         points++;
     }
-    assert_int_equal(points, 4); /* Write, sync, rename, folder. */
+    assert_int_equal(points, 5); /* Write, digest, sync, rename, folder. */
 }
 
 static void test_damage_is_seen(void **state)

@@ -13,7 +13,9 @@
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "math/exact/follow.h"
+#include "stage.h"
 
 enum { DIMS = 2, WEIGHTS = 2 * DIMS + 1, CHUNKS = 4 };
 
@@ -275,6 +277,8 @@ static void test_state_comes_back(void **state)
     struct trainer one;
     struct trainer two;
     struct why why = {{0}};
+    uint8_t *file;
+    size_t size;
 
     (void)state;
     assert_int_equal(actions_init(&actions, 4), ERR_OK);
@@ -282,9 +286,8 @@ static void test_state_comes_back(void **state)
     assert_int_equal(trainer_ask(&one), TRAINER_ASKS);
     assert_int_equal(answer(&one), TRAINER_STEPPED);
     trainer_checkpoint(&one, &head, 0, &actions);
-    assert_int_equal(
-        checkpoint_decode(actions.list[0].bytes, actions.list[0].size, &saved),
-        ERR_OK);
+    file = stage_sealed(&actions.list[0], &size);
+    assert_int_equal(checkpoint_decode(file, size, &saved), ERR_OK);
     assert_int_equal(saved.step, 1);
     options.kept = false;
     assert_int_equal(trainer_init(&two, &options), ERR_OK);
@@ -297,6 +300,7 @@ static void test_state_comes_back(void **state)
         (void)answer(&two);
     assert_memory_equal(trainer_weights(&one), trainer_weights(&two),
                         DIMS * sizeof(double));
+    mem_free(file);
     trainer_close(&one);
     trainer_close(&two);
     actions_close(&actions);
