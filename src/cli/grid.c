@@ -16,6 +16,17 @@
 
 #define WIDTH 12
 
+static void show_trial(const struct trial *trial, enum metric metric)
+{
+    if (trial->diverged)
+        (void)printf("%-*s %8llu  %s\n", WIDTH, "diverged",
+                     (unsigned long long)trial->steps, trial->text);
+    else
+        (void)printf("%-*.6g %8llu  %s\n", WIDTH,
+                     metric_value(&trial->metrics, metric),
+                     (unsigned long long)trial->steps, trial->text);
+}
+
 static void show_text(const struct grid *grid, enum metric metric)
 {
     const struct trial *best = &grid->trial[grid->order[0]];
@@ -23,13 +34,8 @@ static void show_text(const struct grid *grid, enum metric metric)
 
     (void)printf("%-*s %8s  %s\n", WIDTH, metric_name(metric), "steps",
                  "options");
-    for (uint32_t i = 0; i < grid->count; i++) {
-        const struct trial *trial = &grid->trial[grid->order[i]];
-
-        (void)printf("%-*.6g %8llu  %s\n", WIDTH,
-                     metric_value(&trial->metrics, metric),
-                     (unsigned long long)trial->steps, trial->text);
-    }
+    for (uint32_t i = 0; i < grid->count; i++)
+        show_trial(&grid->trial[grid->order[i]], metric);
     metrics_list(&best->metrics, metric, METRICS, line, sizeof line);
     (void)printf("best       %s: %s\n", best->text, line);
 }
@@ -43,9 +49,9 @@ static json_t *trial_json(const struct grid *grid, uint32_t index)
         (void)json_object_set_new(
             options, grid->axis[i].key,
             json_string(recipe_text(&trial->recipe, grid->axis[i].id)));
-    return json_pack("{s:o, s:o, s:I}", "options", options, "metrics",
+    return json_pack("{s:o, s:o, s:I, s:b}", "options", options, "metrics",
                      metrics_object(&trial->metrics), "steps",
-                     (json_int_t)trial->steps);
+                     (json_int_t)trial->steps, "diverged", trial->diverged);
 }
 
 static json_t *grid_json(const struct run *run, const struct grid *grid,

@@ -250,6 +250,7 @@ static enum err train(const struct lesson *lesson, struct fold *fold)
             err = why_set(&fold->why, err,
                           "a score is not finite; a smaller --lr helps");
     }
+    fold->diverged = err == ERR_RANGE;
     if (err == ERR_OK && setup_family(part)->apart)
         err = settle(part, &result);
     fold->objective = result.outcome.objective * part->shown_factor;
@@ -373,14 +374,16 @@ static enum err measure_all(const struct setup *setup,
                                      .weight = in,
                                      .rows = data->rows,
                                      .outputs = outputs_of(setup, trial)};
-    enum err err;
+    enum err err = ERR_OK;
 
     if (in == NULL)
         return why_set(why, ERR_NOMEM, "out of memory");
     for (uint32_t row = 0; row < data->rows; row++)
         in[row] = folds->judge != NULL || folds->of[row] != FOLD_NEVER;
-    err = metrics_of_scores(&trial->metrics, model_ops(trial->model),
-                            setup->isa, &rows);
+    trial->metrics = metrics_none();
+    if (!trial->diverged)
+        err = metrics_of_scores(&trial->metrics, model_ops(trial->model),
+                                setup->isa, &rows);
     mem_free(in);
     trial->steps = 0;
     for (uint32_t fold = 0; fold < folds->count; fold++)
@@ -413,16 +416,31 @@ static void batch_item(void *context, uint32_t thread, uint32_t item)
         hooks->done(hooks->context, lesson.trial, lesson.fold);
 }
 
-static enum err first_error(const struct folds *folds,
-                            const struct trial *trials, uint32_t count,
-                            struct why *why)
+/* One that diverged tells what its options are worth. */
+static bool all_diverged(const struct folds *folds, struct trial *trials,
+                         uint32_t count)
 {
+    uint32_t diverged = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t j = 0; j < folds->count; j++)
+            trials[i].diverged |= trials[i].fold[j].diverged;
+        diverged += trials[i].diverged;
+    }
+    return diverged == count;
+}
+
+static enum err first_error(const struct folds *folds, struct trial *trials,
+                            uint32_t count, struct why *why)
+{
+    const bool all = all_diverged(folds, trials, count);
+
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t j = 0; j < folds->count; j++) {
             const struct fold *fold = &trials[i].fold[j];
             const char *said = fold->why.text;
 
-            if (fold->err != ERR_OK)
+            if (fold->err != ERR_OK && (all || !fold->diverged))
                 return why_set(why, fold->err, "%s%s%s", trials[i].text,
                                trials[i].text[0] == '\0' ? "" : ": ",
                                said[0] == '\0' ? err_text(fold->err) : said);

@@ -50,6 +50,7 @@ struct fold {
     double seconds;
     struct digest hash; /* Of the model. */
     enum err err;
+    bool diverged; /* Its numbers ran away, which is ERR_RANGE. */
     struct why why;
 };
 
@@ -62,6 +63,7 @@ struct trial {
     uint32_t folds;
     struct metrics metrics; /* Over all judged rows. */
     uint64_t steps;         /* Of all folds. */
+    bool diverged;          /* Some fold did: there are no metrics. */
 };
 
 /* Room for the results; `recipe` and `model` are set by the caller. */
@@ -78,7 +80,8 @@ struct trial_hooks {
 };
 
 /* Train and judge all.  Fails with the first error in the order of the trials,
- * whatever came first in time. */
+ * whatever came first in time; that one of them diverged is none unless all
+ * did. */
 MUST_CHECK enum err trials_run(const struct setup *setup,
                                const struct folds *folds, struct trial *trials,
                                uint32_t count, const struct trial_hooks *hooks,
