@@ -11,9 +11,11 @@
 #include "math/exact/tally.h"
 #include "math/vec.h"
 
-/* Batches of a pass: a quarter of its rows, but so many at least and most. */
+/* Batches of a pass: a quarter of its rows, but so many at least and most, and
+ * never more than so many rows: a figure is not worth another pass. */
 #define BATCHES_LEAST 4u
 #define BATCHES_MOST  32u
+#define ROWS_MOST     65536u
 /* Of them those that are evaluated once more, a step away, have so many rows,
  * but are half of them at most. */
 #define ROWS_CURVED 512u
@@ -34,7 +36,7 @@ struct measure {
 };
 
 /* Full ones only: of a short one the variance is another. */
-static uint32_t batches_of(const struct sampler *sampler)
+uint32_t noise_batches(const struct sampler *sampler)
 {
     uint32_t most, wanted;
 
@@ -44,6 +46,8 @@ static uint32_t batches_of(const struct sampler *sampler)
     wanted = sampler->rows / 4 / sampler->batch;
     wanted = wanted < BATCHES_LEAST ? BATCHES_LEAST : wanted;
     wanted = wanted > BATCHES_MOST ? BATCHES_MOST : wanted;
+    wanted = wanted > most ? most : wanted;
+    most = ROWS_MOST / sampler->batch;
     wanted = wanted > most ? most : wanted;
     return wanted < 2 ? 0 : wanted;
 }
@@ -237,7 +241,7 @@ enum err noise_measure(const struct objective_options *what, struct pool *pool,
                        const double *w, struct noise *noise)
 {
     struct measure m = {.optim = what->optim};
-    const uint32_t batches = batches_of(&what->optim->sampler);
+    const uint32_t batches = noise_batches(&what->optim->sampler);
     enum err err = ERR_OK;
 
     *noise = (struct noise){0};

@@ -45,6 +45,10 @@ struct noise {
     double curvature; /* Along G, over a step at the run's rate. */
 };
 
+/* Of a pass: those that are measured, of at most 65,536 rows in all; 0: two are
+ * more than that, or than there are. */
+uint32_t noise_batches(const struct sampler *sampler);
+
 /* At the weights w, or where training begins (NULL).  Of steps over all rows
  * there is none.  ERR_RANGE: not finite there.  ERR_NOMEM. */
 MUST_CHECK enum err noise_measure(const struct objective_options *what,

@@ -199,12 +199,37 @@ static void test_critical(void **state)
     assert_true(isinf(noise_critical(0, 10, 1)));
 }
 
+/* However many rows there are, and however large a batch. */
+static void test_rows_are_bounded(void **state)
+{
+    static const struct {
+        uint32_t rows, batch, wanted;
+    } cases[] = {
+        {240, 24, 4},        {100, 60, 0},          {1 << 20, 128, 32},
+        {1 << 20, 2048, 32}, {1 << 30, 4096, 16},   {1 << 30, 32768, 2},
+        {1 << 30, 32769, 0}, {1 << 30, 1 << 29, 0}, {100000, 20000, 3},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct sampler sampler =
+            sampler_of(SAMPLER_ROWS, cases[i].rows, 1 << 16, cases[i].batch, 0);
+
+        assert_int_equal(noise_batches(&sampler), cases[i].wanted);
+    }
+    assert_int_equal(noise_batches(&sampler_whole), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unbiased), cmocka_unit_test(test_local),
-        cmocka_unit_test(test_scale),    cmocka_unit_test(test_curvature),
-        cmocka_unit_test(test_share),    cmocka_unit_test(test_critical),
+        cmocka_unit_test(test_unbiased),
+        cmocka_unit_test(test_rows_are_bounded),
+        cmocka_unit_test(test_local),
+        cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_curvature),
+        cmocka_unit_test(test_share),
+        cmocka_unit_test(test_critical),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
