@@ -108,7 +108,10 @@ static const struct command commands[] = {
      "  muster plan -n 30 --delay bimodal:.05,3\n"
      "  muster plan generate slow.trace -n 30 --steps 1000\n"
      "  muster plan choose slow.trace --exact approx\n"
-     "  muster plan fit slow.trace\n",
+     "  muster plan fit slow.trace\n"
+     "  muster plan --net \"conv3x3x8 relu pool2 dense10\" --shape 28x28x1 "
+     "--rows 60000 --batch 128 -n 8 --gflops 20 "
+     "--delay bimodal:.05,3\n",
      plan_command},
     {"codes", POSITIONAL(CMD_CODES, OPT_CODE_NAME), "[NAME]",
      "List the codes and what they promise, or look at one",

@@ -25,6 +25,11 @@ test "$went" = "$(hash --batch 64 --lr 0.1 --passes 3)" || echo "resumed to anot
 "$MUSTER" train $data --batch 64 --epochs 2 --lr 0.1 2>&1 >/dev/null | sed -n 2p
 "$MUSTER" train $data --batch 64 --epochs 2 --lr 0.1 --threads 2 2>/dev/null | grep ^noise
 "$MUSTER" train $data --batch 64 --epochs 2 --lr 0.1 -n 3 --chaos kill:w1@7 2>/dev/null | grep ^noise
+# A rate that is worked out falls; adam's own is small and stays (docs/optimisers.md).
+for optim in gd momentum adam adamw; do
+    "$MUSTER" train $data --batch 64 --optim $optim -q --format json |
+        python3 -c 'import json, sys; c = json.load(sys.stdin)["config"]; print(c["optim"]["value"], c["schedule"]["value"])'
+done
 # Nothing said but the batch: near the optimum all the same.
 objective() { "$MUSTER" train $data -q --format json "$@" 2>/dev/null | sed -n 's/.*"objective": \([0-9.e-]*\).*/\1/p'; }
 best=$(objective --accuracy 1e-9)

@@ -298,7 +298,8 @@ static const struct option table[RECIPE_OPTIONS] = {
                 .shown = "1/(estimated Lipschitz constant)",
                 .help = "learning rate; with --batch, unless given, one that "
                         "small batches bear and that falls to 0 (--schedule "
-                        "cosine)"},
+                        "cosine); of adam and adamw 0.001, which stays; of "
+                        "--net one that falls"},
     [OPT_SCHEDULE] = {.name = "schedule",
                       .kind = VALUE_CHOICE,
                       .value = "NAME",
