@@ -20,16 +20,24 @@
 #define SPARE_VECTORS 12u
 #define SHORT_VECTOR  (UINT32_C(1) << 20)
 
+/* A connection encrypts ahead of the kernel, and takes apart what has come:
+ * beyond so many bytes of an answer it waits. */
+#define LINK_MOST (UINT32_C(5) << 19)
+
+/* Of each parameter a coordinator with adam and few workers on connections
+ * takes so many bytes (state, sums, receipt, checkpoint, messages), up to so
+ * many as answers cross, and what short vectors set aside.  Measured, not
+ * counted: tests/memory/network.py. */
+#define STEER_BYTES       150u
+#define STEER_BYTES_MOST  230u
+#define STEER_BYTES_SPARE 40u
+
 enum { SHAPE_SIZE = 48, SIZE_SIZE = 24 };
 
-enum err net_needs(const struct neural *net, uint32_t micro, uint32_t threads,
-                   struct net_needs *needs, struct why *why)
+/* What so many samples at a time take. */
+static enum err work_bytes(const struct neural *net, uint32_t samples,
+                           uint32_t threads, size_t *bytes, struct why *why)
 {
-    const uint32_t samples = neural_together(micro);
-    const size_t vector = net->parameters * sizeof(double);
-    const size_t each =
-        WEIGHT_BYTES +
-        (vector < SHORT_VECTOR ? SPARE_VECTORS * sizeof(double) : 0);
     struct pool counted = {
         .threads = threads}; /* It runs nothing: only its size is asked. */
     struct neural_work *work;
@@ -38,12 +46,35 @@ enum err net_needs(const struct neural *net, uint32_t micro, uint32_t threads,
 
     if (err != ERR_OK)
         return err == ERR_NOMEM ? why_set(why, err, "out of memory") : err;
-    *needs = (struct net_needs){.samples = samples,
-                                .threads = threads,
-                                .weights = net->parameters * each,
-                                .work = neural_work_bytes(work)};
+    *bytes = neural_work_bytes(work);
     neural_work_free(work);
     return ERR_OK;
+}
+
+enum err net_needs(const struct neural *net, uint32_t micro, uint32_t threads,
+                   struct net_needs *needs, struct why *why)
+{
+    const size_t vector = net->parameters * sizeof(double);
+    const bool is_short = vector < SHORT_VECTOR;
+    const size_t each =
+        WEIGHT_BYTES + (is_short ? SPARE_VECTORS * sizeof(double) : 0);
+    const size_t spare = is_short ? STEER_BYTES_SPARE : 0;
+    struct net_needs made = {.samples = neural_together(micro),
+                             .micro = micro,
+                             .threads = threads,
+                             .weights = net->parameters * each,
+                             .link = vector < LINK_MOST ? vector : LINK_MOST,
+                             .under_way = 2 * vector,
+                             .steers = net->parameters * (STEER_BYTES + spare),
+                             .steers_most =
+                                 net->parameters * (STEER_BYTES_MOST + spare)};
+    enum err err = work_bytes(net, made.samples, threads, &made.work, why);
+
+    if (err == ERR_OK)
+        err = work_bytes(net, micro, threads, &made.least, why);
+    if (err == ERR_OK)
+        *needs = made;
+    return err;
 }
 
 static const char *shape_text(const struct neural_shape *s,
@@ -70,10 +101,34 @@ static void show_line(const char *layer, const char *shape, size_t parameters,
                  (unsigned long long)flops);
 }
 
+static void show_memory(const struct neural *net, const struct net_needs *needs)
+{
+    const size_t always = needs->weights + needs->link;
+    char weights[SIZE_SIZE], link[SIZE_SIZE], all[SIZE_SIZE], most[SIZE_SIZE],
+        work[SIZE_SIZE];
+
+    (void)printf("memory     of a worker, beside program and rows: weights %s "
+                 "(%zu bytes each), messages %s, %u thread%s\n",
+                 size_text(needs->weights, weights),
+                 needs->weights / net->parameters, size_text(needs->link, link),
+                 needs->threads, needs->threads == 1 ? "" : "s");
+    (void)printf("           uncoded: %s, with %s for %u images at a time\n",
+                 size_text(always + needs->work, all),
+                 size_text(needs->work, work), needs->samples);
+    (void)printf("           steal: %s to %s, with %s for %u images at a time, "
+                 "as messages cross\n",
+                 size_text(always + needs->least, all),
+                 size_text(always + needs->least + needs->under_way, most),
+                 size_text(needs->least, work), needs->micro);
+    (void)printf(
+        "           coordinator, with adam: %s to %s, as answers cross\n",
+        size_text(needs->steers, all), size_text(needs->steers_most, most));
+}
+
 void net_show(const struct neural_model *model, const struct net_needs *needs)
 {
     const struct neural *const net = &model->neural;
-    char shape[SHAPE_SIZE], all[SIZE_SIZE], weights[SIZE_SIZE], work[SIZE_SIZE];
+    char shape[SHAPE_SIZE];
 
     (void)printf("%-16s %-18s %12s %14s\n", "layer", "output", "parameters",
                  "flops an image");
@@ -84,14 +139,7 @@ void net_show(const struct neural_model *model, const struct net_needs *needs)
         show_line(l.text, shape_text(&l.to, shape), l.parameters, l.flops);
     }
     show_line("in all", "", net->parameters, neural_flops(net));
-    (void)printf("memory     %s a worker, beside program and rows: weights %s "
-                 "(%zu bytes each), %s for %u images at a time on %u "
-                 "thread%s\n",
-                 size_text(needs->weights + needs->work, all),
-                 size_text(needs->weights, weights),
-                 needs->weights / net->parameters, size_text(needs->work, work),
-                 needs->samples, needs->threads,
-                 needs->threads == 1 ? "" : "s");
+    show_memory(net, needs);
 }
 
 static json_t *shape_json(const struct neural_shape *shape)
@@ -116,11 +164,17 @@ json_t *net_json(const struct neural_model *model,
                       "flops", (json_int_t)l.flops));
     }
     return json_pack(
-        "{s:s, s:o, s:o, s:I, s:I, s:{s:I, s:I, s:I, s:I, s:I}}", "net",
-        model->text, "input", shape_json(&net->in), "layers", layers,
+        "{s:s, s:o, s:o, s:I, s:I, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+        "s:I, s:I, s:I}}",
+        "net", model->text, "input", shape_json(&net->in), "layers", layers,
         "parameters", (json_int_t)net->parameters, "flops",
         (json_int_t)neural_flops(net), "memory", "images",
         (json_int_t)needs->samples, "threads", (json_int_t)needs->threads,
         "weight_bytes", (json_int_t)(needs->weights / net->parameters),
-        "weights", (json_int_t)needs->weights, "work", (json_int_t)needs->work);
+        "weights", (json_int_t)needs->weights, "messages",
+        (json_int_t)needs->link, "work", (json_int_t)needs->work, "microbatch",
+        (json_int_t)needs->micro, "microbatch_work", (json_int_t)needs->least,
+        "under_way", (json_int_t)needs->under_way, "coordinator",
+        (json_int_t)needs->steers, "coordinator_most",
+        (json_int_t)needs->steers_most);
 }
