@@ -11,8 +11,10 @@ from ._estimator import (PARAMETERS, Estimator, Regressor, WithProbabilities, ch
                          seed_of, threads_of)
 
 SAID = {key: by for by, keys in {
-    "the class": "model", "net": "net", "shape": "shape", "batch": "batch", "passes": "passes",
-    "class_weight": "class-weight", "early_stopping": "patience valid", "lr": "lr learning-rate", "solver": "optim optimizer optimiser", "n_jobs": "threads",
+    "the class": "model", "net": "net", "shape": "shape", "batch": "batch batch-size minibatch",
+    "passes": "passes epochs",
+    "class_weight": "class-weight", "early_stopping": "patience valid", "lr": "lr learning-rate",
+    "solver": "optim optimizer optimiser", "n_jobs": "threads",
     "code": "code", "random_state": "seed", "workers": "n np workers", "address": "listen",
     "token": "token-file",
 }.items() for key in keys.split()}

@@ -525,11 +525,16 @@ print("several types" in said(frame[["a"]], np.array([0, "a", 1, 1], dtype=objec
       "y holds" in said(frame[["a"]], frame.when, muster.Ridge)[0])
 """,
     "a recipe cannot contradict the parameters, and predictions are the model's": """
-def refused(word, **recipe):
+def refused(word, make=muster.LogisticRegression, **recipe):
     try:
-        muster.LogisticRegression(recipe=recipe).fit(X, Y)
+        make(recipe=recipe).fit(X, Y)
     except ValueError as error:
         return word in str(error)
+net = lambda recipe: muster.NetClassifier("dense2", passes=1, recipe=recipe)
+print([refused("said by passes", net, passes=2), refused("said by passes", net, epochs=2),
+       refused("said by batch", net, batch_size=9), refused("said by batch", net, minibatch=9),
+       refused("said by lr", net, lr=.1), refused("said by lr", net, learning_rate=.1),
+       refused("said by max_iter", epochs=2), refused("said by solver", net, optimiser="gd")] == [True] * 8)
 print(refused("fit_intercept", no_intercept=True), refused("fit_intercept", bias=-1),
       refused("fit_intercept", B=-1), refused("tol", eps=1e-3), refused("the class", model="svm"),
       refused("C or alpha", l2=1), refused("class_weight", class_weight="balanced"),
