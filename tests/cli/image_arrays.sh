@@ -18,6 +18,10 @@ save("labels.npy", (40,), "|u1", labels)
 with zipfile.ZipFile("both.npz", "w") as out:
     out.writestr("x.npy", npy((40, 6, 6), "|u1", pixels))
     out.writestr("y.npy", npy((40,), "|u1", labels))
+with zipfile.ZipFile("keras.npz", "w") as out:
+    for name, few in (("test", 8), ("train", 40)):
+        out.writestr("x_%s.npy" % name, npy((few, 6, 6), "|u1", pixels[:36 * few]))
+        out.writestr("y_%s.npy" % name, npy((few,), "|u1", labels[:few]))
 with open("words.csv", "w") as out:
     for i, label in enumerate(labels):
         out.write(",".join(map(str, pixels[36 * i:36 * i + 36])) + "," + ("left", "right")[label] + "\n")
@@ -27,6 +31,8 @@ train() { "$MUSTER" train "$@" -q --net "$net" --passes 2 --batch 8 2>&1 | sed -
 same() { [ "$(train "$@")" = "$(cat hash)" ] && echo "as grey.npy: $*"; }
 train grey.npy --labels labels.npy >hash
 same both.npz
+train keras.npz | sed "s/$(cat hash)/the same hash/"
+"$MUSTER" train keras.npz --net "$net" --passes 1 2>&1 | grep "left alone"
 same one.npy --labels labels.npy
 same one.npy --labels labels.npy --shape 6x6x1
 same grey.npy --labels labels.npy --shape 6x6

@@ -20,22 +20,97 @@ bool npy_is_magic(const void *first, size_t size)
     return size >= MAGIC_BYTES && memcmp(first, "\x93NUMPY", MAGIC_BYTES) == 0;
 }
 
-/* The text after 'key': in the header; NULL if it is not there. */
-static const char *after_key(const char *header, const char *key)
-{
-    const char *at = strstr(header, key);
+/* The keys of a header, in the order of their names. */
+enum { DESCR, FORTRAN, SHAPE, KEYS };
+static const char *const key_name[KEYS] = {"descr", "fortran_order", "shape"};
 
-    if (at == NULL)
-        return NULL;
-    at += strlen(key);
-    while (*at == ' ')
-        at++;
-    if (*at != ':')
-        return NULL;
-    at++;
+static const char *skip_spaces(const char *at)
+{
     while (*at == ' ')
         at++;
     return at;
+}
+
+/* Behind a quoted word, or NULL. */
+static const char *skip_word(const char *at, struct span *word)
+{
+    const char quoted = *at;
+    const char *end;
+
+    if (quoted != '\'' && quoted != '"')
+        return NULL;
+    end = strchr(at + 1, quoted);
+    if (end == NULL)
+        return NULL;
+    *word = (struct span){at + 1, (size_t)(end - at) - 1};
+    return end + 1;
+}
+
+/* To the comma or brace that ends it; NULL: there is none. */
+static const char *skip_value(const char *at)
+{
+    struct span word;
+    uint32_t depth = 0;
+
+    while (*at != '\0' && (depth > 0 || (*at != ',' && *at != '}'))) {
+        if (*at == '\'' || *at == '"') {
+            at = skip_word(at, &word);
+            if (at == NULL)
+                return NULL;
+            continue;
+        }
+        if (strchr("([{", *at) != NULL)
+            depth++;
+        else if (strchr(")]}", *at) != NULL && depth-- == 0)
+            return NULL;
+        at++;
+    }
+    return *at == '\0' ? NULL : at;
+}
+
+/* One 'key': value; behind it, or NULL: it is none of ours, or there twice. */
+static const char *take_pair(const char *at, struct span value[KEYS])
+{
+    struct span word = {0};
+    const char *end;
+    size_t key = 0;
+
+    at = skip_word(at, &word);
+    if (at == NULL)
+        return NULL;
+    while (key < KEYS && !span_is(word, key_name[key]))
+        key++;
+    at = skip_spaces(at);
+    if (key == KEYS || value[key].at != NULL || *at != ':')
+        return NULL;
+    at = skip_spaces(at + 1);
+    end = skip_value(at);
+    if (end != NULL)
+        value[key] = span_trim((struct span){at, (size_t)(end - at)});
+    return end;
+}
+
+/* {'key': value, ...}, every key once, and spaces to the end. */
+static bool take_keys(const char *header, size_t size, struct span value[KEYS])
+{
+    const char *at = skip_spaces(header);
+    bool good = *at == '{';
+
+    at = skip_spaces(at + good);
+    while (good && *at != '}') {
+        const char *const end = take_pair(at, value);
+
+        good = end != NULL;
+        if (good)
+            at = *end == ',' ? skip_spaces(end + 1) : end;
+    }
+    if (good)
+        at++;
+    for (size_t i = 0; i < KEYS; i++)
+        good = good && value[i].at != NULL;
+    while (good && at < header + size && (*at == ' ' || *at == '\n'))
+        at++;
+    return good && at == header + size;
 }
 
 static bool cell_of(char kind, char size, enum cell *cell)
@@ -59,30 +134,31 @@ static bool cell_of(char kind, char size, enum cell *cell)
     return false;
 }
 
-static enum err read_descr(const char *header, struct table *table,
+static enum err read_descr(struct span descr, struct table *table,
                            struct why *why)
 {
-    const char *at = after_key(header, "'descr'");
-    const size_t size = at == NULL || *at != '\'' ? 0 : strcspn(at + 1, "'");
+    const char *const at = descr.at;
+    struct span word = {0};
+    const size_t size = skip_word(at, &word) == at + descr.size ? word.size : 0;
 
     if (size > 1 && strchr("UOS", at[2]) != NULL)
         return why_set(why, ERR_UNSUPPORTED,
                        "words or objects (type %s), not numbers; number labels "
                        "with numpy.unique(y, return_inverse=True)[1], or save "
                        "the table as csv",
-                       quote((struct span){at, size + 2}).text);
+                       quote(descr).text);
     if (size != 3 || strchr("<>|=", at[1]) == NULL ||
         !cell_of(at[2], at[3], &table->cell))
         return why_set(why, ERR_UNSUPPORTED,
                        "numbers of type %s are not supported; save them as "
                        "float32",
-                       at == NULL ? "unknown"
-                                  : quote((struct span){at, size + 2}).text);
+                       quote(descr).text);
     table->big_endian = at[1] == '>';
     return ERR_OK;
 }
 
-/* Digits of one size; false if there are none or too many. */
+/* Digits of one size, and what follows them; false if there are none or too
+ * many. */
 static bool read_size(const char **at, uint64_t *size)
 {
     const char *p = *at;
@@ -95,51 +171,58 @@ static bool read_size(const char **at, uint64_t *size)
     }
     if (p == *at)
         return false;
-    while (*p == ' ' || *p == ',')
-        p++;
-    *at = p;
+    *at = skip_spaces(p);
     return true;
 }
 
-static enum err read_shape(const char *header, struct table *table,
+/* A tuple: between sizes a comma, which one alone has behind it. */
+static enum err read_shape(struct span shape, struct table *table,
                            uint32_t *dims, struct why *why)
 {
-    const char *at = after_key(header, "'shape'");
-    bool good = at != NULL && *at == '(';
+    const char *at = shape.at;
+    bool good = *at == '(', comma = true;
 
     *dims = 0;
     table->rows = 1;
     table->cols = 1;
-    if (good)
-        at++;
+    at = skip_spaces(at + good);
     while (good && *at != ')') {
         uint64_t size = 0;
 
-        good = read_size(&at, &size);
+        good = comma && read_size(&at, &size);
         good = good && table_dimension(table, (*dims)++, size);
+        comma = good && *at == ',';
+        if (comma)
+            at = skip_spaces(at + 1);
     }
-    if (!good || *dims == 0)
+    if (!good || *dims == 0 || (*dims == 1 && !comma) ||
+        at + 1 != shape.at + shape.size)
         return why_set(why, ERR_FORMAT,
                        "the header's shape cannot be understood");
     return ERR_OK;
 }
 
-static enum err parse_header(const char *header, struct table *table,
-                             uint32_t *dims, struct why *why)
+static enum err parse_header(const char *header, size_t size,
+                             struct table *table, uint32_t *dims,
+                             struct why *why)
 {
-    const char *order = after_key(header, "'fortran_order'");
-    enum err err = read_descr(header, table, why);
+    struct span value[KEYS] = {{0}};
+    enum err err;
 
+    if (!take_keys(header, size, value))
+        return why_set(why, ERR_FORMAT,
+                       "its header is no dict of descr, fortran_order and "
+                       "shape, each once; save the array again");
+    err = read_descr(value[DESCR], table, why);
     if (err == ERR_OK)
-        err = read_shape(header, table, dims, why);
+        err = read_shape(value[SHAPE], table, dims, why);
     if (err != ERR_OK)
         return err;
     table->byte = 1;
-    if (order == NULL ||
-        (strncmp(order, "False", 5) != 0 && strncmp(order, "True", 4) != 0))
+    if (!span_is(value[FORTRAN], "False") && !span_is(value[FORTRAN], "True"))
         return why_set(why, ERR_FORMAT,
                        "the header's fortran_order cannot be understood");
-    table->by_columns = *order == 'T' && *dims > 1;
+    table->by_columns = span_is(value[FORTRAN], "True") && *dims > 1;
     if (table->by_columns && *dims > 2)
         return why_set(why, ERR_UNSUPPORTED,
                        "an array of more than two dimensions is stored by "
@@ -173,7 +256,7 @@ static enum err read_header(struct unpacker *in, struct table *table,
         return why_set(why, ERR_NOMEM, "out of memory");
     err = table_header(in, header, size, why);
     if (err == ERR_OK)
-        err = parse_header(header, table, dims, why);
+        err = parse_header(header, size, table, dims, why);
     mem_free(header);
     return err;
 }

@@ -30,6 +30,8 @@ static const struct pair {
     {"X.npy", "y.npy", false},
     {"x.npy", "y.npy", false},
     {"data.npy", "target.npy", false},
+    {"x_train.npy", "y_train.npy", false}, /* As Keras keeps its data sets. */
+    {"X_train.npy", "y_train.npy", false},
     {"arr_0.npy", "arr_1.npy", true},
 };
 
@@ -64,8 +66,9 @@ static enum err say_members(const struct zip *zip, struct why *why)
 
     list_members(zip, NULL, NULL, names);
     return why_set(why, ERR_FORMAT,
-                   "expected arrays X and y, data and target, arr_0 and arr_1, "
-                   "a single one, or a CSR matrix of scipy.sparse; there are: "
+                   "expected arrays X and y, data and target, x_train and "
+                   "y_train, arr_0 and arr_1, a single one, or a CSR matrix of "
+                   "scipy.sparse; there are: "
                    "%s",
                    names);
 }

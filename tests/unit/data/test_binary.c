@@ -64,15 +64,11 @@ static struct file labels(void)
     return file;
 }
 
-static struct file npy(const char *descr, const char *shape, const void *values,
-                       size_t size)
+static struct file npy_with(const char *text, const void *values, size_t size)
 {
     struct file file = {0};
     char header[119];
-    const int used = snprintf(header, sizeof header,
-                              "{'descr': '%s', 'fortran_order': False, "
-                              "'shape': %s, }",
-                              descr, shape);
+    const int used = snprintf(header, sizeof header, "%s", text);
 
     memset(header + used, ' ', sizeof header - (size_t)used);
     header[117] = '\n';
@@ -80,6 +76,17 @@ static struct file npy(const char *descr, const char *shape, const void *values,
     put(&file, header, 118);
     put(&file, values, size);
     return file;
+}
+
+static struct file npy(const char *descr, const char *shape, const void *values,
+                       size_t size)
+{
+    char header[119];
+
+    (void)snprintf(header, sizeof header,
+                   "{'descr': '%s', 'fortran_order': False, 'shape': %s, }",
+                   descr, shape);
+    return npy_with(header, values, size);
 }
 
 static enum err read_idx(const struct file *file, const double *label,
@@ -245,6 +252,60 @@ static void test_npy_refusals(void **state)
     assert_npy_refused(&file, ERR_RANGE, "row 2: column 2: not a finite");
     file = npy("<f8", "(2, 2)", huge, sizeof huge);
     assert_npy_refused(&file, ERR_RANGE, "row 2: column 1: 1e+300 is too");
+}
+
+/* What numpy's own reader refuses. */
+static void test_npy_headers(void **state)
+{
+    static const float values[] = {1, 2, 3, 4, 5, 6};
+    static const char *const sound[] = {
+        "{'shape': (2, 3), 'fortran_order': False, 'descr': '<f4'}",
+        " {\"descr\" : '<f4' ,'fortran_order':False , \"shape\": ( 2,3, ) , }",
+    };
+    static const struct {
+        const char *header, *part;
+    } bad[] = {
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), ", "dict"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)", "dict"},
+        {"'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", "dict"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), } x",
+         "dict"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), 'shape': "
+         "(3, 2), }",
+         "each once"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), 'more': 1}",
+         "dict"},
+        {"{'descr': '<f4', 'shape': (2, 3), }", "dict"},
+        {"{'descr': '<f4 'fortran_order': False, 'shape': (2, 3), }", "dict"},
+        {"{'descr': '<f4', 'fortran_order': False 'shape': (2, 3), }", "dict"},
+        {"{'descr': '<f4', 'fortran_order': False,, 'shape': (2, 3), }",
+         "dict"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)), }",
+         "dict"},
+        {"{'descr': '<f4', 'fortran_order': Falsehood, 'shape': (2, 3), }",
+         "fortran_order"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2 3), }", "shape"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,, 3), }",
+         "shape"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (6), }", "shape"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3) + (), }",
+         "shape"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sound / sizeof *sound; i++) {
+        const struct file file = npy_with(sound[i], values, sizeof values);
+        struct sparse rows = {0};
+
+        assert_int_equal(read_npy(&file, 0, &rows, NULL), ERR_OK);
+        assert_int_equal(rows.rows, 2);
+        sparse_close(&rows);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const struct file file = npy_with(bad[i].header, values, sizeof values);
+
+        assert_npy_refused(&file, ERR_FORMAT, bad[i].part);
+    }
 }
 
 static void test_broken_bytes(void **state)
@@ -415,11 +476,9 @@ static int close_pool(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_idx),
-        cmocka_unit_test(test_idx_labels),
-        cmocka_unit_test(test_npy_types),
-        cmocka_unit_test(test_npy_refusals),
-        cmocka_unit_test(test_broken_bytes),
+        cmocka_unit_test(test_idx),         cmocka_unit_test(test_idx_labels),
+        cmocka_unit_test(test_npy_types),   cmocka_unit_test(test_npy_refusals),
+        cmocka_unit_test(test_npy_headers), cmocka_unit_test(test_broken_bytes),
         cmocka_unit_test(test_large),
     };
 
