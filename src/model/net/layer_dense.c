@@ -110,7 +110,7 @@ static struct layer_call part_of(const struct layer_call *call, uint32_t m)
     const uint32_t first = m * call->micro, left = call->count - first;
     struct layer_call part = *call;
 
-    part.microbatch = m;
+    part.microbatch = call->microbatch + m;
     part.count = left < call->micro ? left : call->micro;
     part.x += first * call->x_row;
     part.dy += first * call->y_row;

@@ -164,6 +164,29 @@ static void find_ends(struct neural_work *w)
     }
 }
 
+/* What samples have kept should still be near when they go back, so only some
+ * go forward at a time, unless they are too few to share among threads, or
+ * layers that take all samples would fetch too many weights and sums again (24
+ * bytes of each weight, where two of each byte that is kept are saved). */
+#define NEAR_BYTES (UINT64_C(2) << 20)
+#define NEAR_LEAST 16u /* Samples of a thread. */
+
+static uint32_t near_of(const struct neural_work *w)
+{
+    const uint64_t least = (uint64_t)NEAR_LEAST * w->pool->threads;
+    uint64_t kept = 1, again = 0, near;
+
+    for (uint32_t b = 0; b <= w->net->layer_count; b++)
+        kept += w->at[b].row * sizeof(float) *
+                ((w->at[b].value != NULL ? 1u : 0u) +
+                 (w->at[b].slope != NULL ? 1u : 0u));
+    for (uint32_t i = 0; i < w->net->layer_count; i++)
+        again += layer_at(w, i)->ops->whole ? 24 * layer_at(w, i)->weights : 0;
+    near = NEAR_BYTES / kept > least ? NEAR_BYTES / kept : least;
+    return again < near * kept && near < w->samples ? (uint32_t)near
+                                                    : w->samples;
+}
+
 enum err neural_work_new(const struct neural *net, uint32_t samples,
                          enum isa isa, struct pool *pool,
                          struct neural_work **work, struct why *why)
@@ -190,6 +213,7 @@ enum err neural_work_new(const struct neural *net, uint32_t samples,
         neural_work_free(w);
         return ERR_NOMEM;
     }
+    w->near = near_of(w);
     *work = w;
     return ERR_OK;
 }

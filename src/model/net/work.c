@@ -103,7 +103,7 @@ static struct layer_call call_of(const struct neural_work *w,
     struct layer_call call = {.isa = w->isa,
                               .count = w->rows->count,
                               .micro = w->rows->micro,
-                              .microbatch = sample / w->rows->micro,
+                              .microbatch = w->begun + sample / w->rows->micro,
                               .training = w->training,
                               .x = input_of(w, sink, layer, sample),
                               .y = value_of(w, sink, layer + 1, sample),
@@ -347,7 +347,7 @@ static enum err take_losses(struct neural_work *w, double *loss)
     bool good = true;
 
     for (uint32_t s = 0; s < w->rows->count; s++) {
-        double *const sum = &loss[s / w->rows->micro];
+        double *const sum = &loss[w->begun + s / w->rows->micro];
 
         if (s % w->rows->micro == 0)
             *sum = 0;
@@ -440,6 +440,51 @@ static bool refused(const struct neural_work *w)
     return false;
 }
 
+/* `count` samples from sample `first` of rows on. */
+static struct neural_rows rows_from(const struct neural_work *w,
+                                    const struct neural_rows *rows,
+                                    uint32_t first, uint32_t count)
+{
+    const size_t outputs = w->at[w->net->layer_count].floats;
+    struct neural_rows some = *rows;
+
+    some.count = count;
+    some.x += first * w->at[0].row;
+    some.label = rows->label == NULL ? NULL : rows->label + first;
+    some.target = rows->target == NULL ? NULL : rows->target + first * outputs;
+    some.weight = rows->weight == NULL ? NULL : rows->weight + first;
+    some.id = rows->id == NULL ? NULL : rows->id + first;
+    return some;
+}
+
+/* Forward and back again: some microbatches at a time, by which no bit
+ * changes. */
+static enum err go_through(struct neural_work *w,
+                           const struct neural_rows *rows, double *loss)
+{
+    const uint32_t near = w->near < rows->micro
+                              ? rows->micro
+                              : w->near / rows->micro * rows->micro;
+    enum err err = ERR_OK;
+
+    for (uint32_t s = 0; err == ERR_OK && s < rows->count; s += near) {
+        const uint32_t left = rows->count - s;
+        const struct neural_rows some =
+            rows_from(w, rows, s, left < near ? left : near);
+
+        w->rows = &some;
+        w->begun = s / rows->micro;
+        err = forward(w);
+        if (err == ERR_OK)
+            err = take_losses(w, loss);
+        if (err == ERR_OK)
+            backward(w);
+    }
+    w->rows = rows;
+    w->begun = 0;
+    return err;
+}
+
 enum err neural_work_gradient(struct neural_work *w,
                               const struct neural_rows *rows,
                               struct neural_sums *sums)
@@ -451,12 +496,9 @@ enum err neural_work_gradient(struct neural_work *w,
     w->rows = rows;
     w->training = true;
     begin_sums(w, sums);
-    err = forward(w);
-    if (err == ERR_OK)
-        err = take_losses(w, sums->loss);
+    err = go_through(w, rows, sums->loss);
     if (err != ERR_OK)
         return err;
-    backward(w);
     if (refused(w))
         return broken(w) ? ERR_RANGE : ERR_TOOBIG;
     (void)pool_slices(w->pool, (uint32_t)w->parts,
