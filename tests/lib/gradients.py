@@ -32,6 +32,8 @@ CASES = [
     ("avg3 drop.1 dense8 relu drop.5 dense3", "9x9x2", "softmax", 7),
     ("conv3x3x32 relu conv3x3x64 relu pool2 drop.25 dense128 relu drop.5 dense10",
      "28x28x1", "softmax", 16),
+    ("conv3x3x32 relu conv3x3x32/2 relu conv3x3x64 relu dense10", "28x28x1",
+     "softmax", 16),
 ]
 
 

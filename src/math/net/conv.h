@@ -13,9 +13,9 @@
  *     dx[iy][ix][i]       from 0, over output pixels that see it, row by row,
  *                         in each over out ascending
  *
- * But where winograd.h says so (3 x 3, stride 1, whole vectors of channels) y,
- * and dw and dx of a sample of whose gradients dy at least 3 in 8 are not 0,
- * are as defined there: fewer multiplications than any such chain.
+ * But where winograd.h says so (3 x 3, stride 1 or 2, whole vectors of
+ * channels) y, and dw and dx of a sample of whose gradients dy at least 3 in 8
+ * are not 0, are as defined there: fewer multiplications than any such chain.
  *
  * A term whose gradient is 0 changes at most the sign of a 0, as long as the
  * other factor is finite, which whoever calls sees to.  So it may be left out:

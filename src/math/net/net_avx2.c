@@ -165,6 +165,8 @@ INLINE void turn_four_avx2(const float *from, size_t from_row, float *to,
 
 #include "math/net/winograd.inc"
 
+#include "math/net/winograd2.inc"
+
 #include "math/net/curve.inc"
 
 static uint32_t top_avx2(__m256i v)

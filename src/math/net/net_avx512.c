@@ -158,6 +158,8 @@ INLINE void turn_four_avx512(const float *from, size_t from_row, float *to,
 
 #include "math/net/winograd.inc"
 
+#include "math/net/winograd2.inc"
+
 #include "math/net/curve.inc"
 
 /* The largest is sought among the bits of |x|, of which those of what is not

@@ -1,6 +1,6 @@
 /*
  * net_parts.h - one row per instruction set of gemm.inc, conv.inc,
- * winograd.inc and curve.inc (math/net only).
+ * winograd.inc, winograd2.inc and curve.inc (math/net only).
  */
 #ifndef MATH_NET_PARTS_H
 #define MATH_NET_PARTS_H
@@ -12,6 +12,7 @@
 #include "math/net/conv.h"
 #include "math/net/gemm.h"
 #include "math/net/winograd.h"
+#include "math/net/winograd2.h"
 
 #define NET_PANEL 32u /* The widest panel, NR of gemm.inc, ... */
 #define NET_TALL  14u /* ... and the tallest tile, MR. */
@@ -80,6 +81,14 @@ struct net_ops {
     void (*winograd_backward)(const struct winograd *winograd,
                               const struct winograd_backward *what,
                               float *room);
+    void (*winograd2_pack)(const struct conv *conv, const float *weights,
+                           float *packed);
+    void (*winograd2_forward)(const struct winograd2 *winograd,
+                              const float *image, const float *u,
+                              const float *bias, float *y, float *room);
+    void (*winograd2_backward)(const struct winograd2 *winograd,
+                               const struct winograd2_backward *what,
+                               float *room);
     bool (*sums_add)(const float *x, size_t count, int exponent, int64_t *sum,
                      double *largest);
     bool (*sums_finite)(const float *x, size_t count);
@@ -105,7 +114,10 @@ struct net_ops {
         .input_by_lists = N(input_by_lists), .list_pixels = N(list_pixels),    \
         .winograd_pack = N(winograd_pack),                                     \
         .winograd_forward = N(winograd_forward),                               \
-        .winograd_backward = N(winograd_backward), .sums_add = N(sums_add),    \
+        .winograd_backward = N(winograd_backward),                             \
+        .winograd2_pack = N(winograd2_pack),                                   \
+        .winograd2_forward = N(winograd2_forward),                             \
+        .winograd2_backward = N(winograd2_backward), .sums_add = N(sums_add),  \
         .sums_finite = N(sums_finite), .relu = N(relu),                        \
         .relu_back = N(relu_back), .drop = N(drop), .largest = N(largest),     \
         .largest_back = N(largest_back),                                       \

@@ -135,6 +135,8 @@ INLINE void turn_four_portable(const float *from, size_t from_row, float *to,
 
 #include "math/net/winograd.inc"
 
+#include "math/net/winograd2.inc"
+
 #include "math/net/curve.inc"
 
 static bool sums_add_portable(const float *x, size_t count, int exponent,

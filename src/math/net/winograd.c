@@ -12,8 +12,8 @@
 
 bool winograd_is(const struct conv *c)
 {
-    return c->tall == 3 && c->wide == 3 && c->stride == 1 &&
-           c->in % CHANNELS == 0 && c->out % CHANNELS == 0;
+    return c->tall == 3 && c->wide == 3 && c->in % CHANNELS == 0 &&
+           c->out % CHANNELS == 0 && (c->stride == 1 || winograd2_is(c));
 }
 
 static size_t pairs(const struct conv *c)
@@ -23,7 +23,8 @@ static size_t pairs(const struct conv *c)
 
 size_t winograd_packed(const struct conv *c)
 {
-    return 2 * WINOGRAD_PLACES * pairs(c);
+    return c->stride == 2 ? winograd2_packed(c)
+                          : 2 * WINOGRAD_PLACES * pairs(c);
 }
 
 /* --- borders ------------------------------------------------------------- */
@@ -80,13 +81,18 @@ size_t winograd_scratch(const struct conv *c)
 {
     const struct winograd w = winograd_of(c);
 
+    if (c->stride == 2)
+        return winograd2_scratch(c);
     return 2 * border_floats(&w) + room_floats(c);
 }
 
 void winograd_pack(enum isa isa, const struct conv *c, const float *weights,
                    float *packed)
 {
-    net_ops(isa)->winograd_pack(c, weights, packed);
+    if (c->stride == 2)
+        net_ops(isa)->winograd2_pack(c, weights, packed);
+    else
+        net_ops(isa)->winograd_pack(c, weights, packed);
 }
 
 void winograd_forward(enum isa isa, const struct conv *c, const float *x,
@@ -95,6 +101,10 @@ void winograd_forward(enum isa isa, const struct conv *c, const float *x,
 {
     const struct winograd w = winograd_of(c);
 
+    if (c->stride == 2) {
+        winograd2_forward(isa, c, x, packed, bias, y, scratch);
+        return;
+    }
     net_ops(isa)->winograd_forward(&w, with_border(&w, x, scratch), packed,
                                    bias, y, scratch + border_floats(&w));
 }
@@ -111,6 +121,10 @@ void winograd_backward(enum isa isa, const struct conv *c,
         .dw = what->dw,
         .dx = what->dx != NULL && border > 0 ? scratch + border : what->dx};
 
+    if (c->stride == 2) {
+        winograd2_backward(isa, c, what, scratch);
+        return;
+    }
     if (what->dx != NULL)
         memset(back.dx, 0, winograd_image(&w) * sizeof *back.dx);
     net_ops(isa)->winograd_backward(&w, &back, scratch + 2 * border);
@@ -246,6 +260,10 @@ void winograd_forward_ref(const struct conv *c, const float *x,
 {
     const struct winograd w = winograd_of(c);
 
+    if (c->stride == 2) {
+        winograd2_forward_ref(c, x, weights, bias, y);
+        return;
+    }
     for (size_t s = 0; s < w.squares * c->out; s++) {
         const size_t o = s % c->out;
         const struct winograd_corner at = winograd_corner(&w, s / c->out);
@@ -318,6 +336,10 @@ void winograd_backward_ref(const struct conv *c,
 {
     const struct winograd w = winograd_of(c);
 
+    if (c->stride == 2) {
+        winograd2_backward_ref(c, what);
+        return;
+    }
     for (size_t o = 0; o < c->out; o++) {
         for (size_t i = 0; i < c->in; i++)
             weights_ref(&w, what, o, i);

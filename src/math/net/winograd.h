@@ -31,7 +31,8 @@
  *     G'   u0 + (u1 + u2)/2, (u1 - u2)/2, (u1 + u2)/2 + u3
  *
  * in floats, each operation rounded: vectors run over channels, so their width
- * changes no bit, and a graphics card has the same.
+ * changes no bit, and a graphics card has the same.  At stride 2 squares are
+ * others: winograd2.h.
  */
 #ifndef MATH_NET_WINOGRAD_H
 #define MATH_NET_WINOGRAD_H
@@ -118,8 +119,8 @@ struct winograd_backward {
     float *dx; /* An image with border, of zeros; NULL: not wanted. */
 };
 
-/* Which convolutions are defined so: 3 x 3, stride 1, and channels that fill
- * the vectors of every machine. */
+/* Which convolutions are defined so: 3 x 3, stride 1, or 2 where winograd2_is,
+ * and channels that fill the vectors of every machine. */
 bool winograd_is(const struct conv *conv);
 
 /* Floats of u in both orders, and of what a call needs besides. */

@@ -36,6 +36,7 @@ static void every_layer_agrees_with_differences(void **state)
         "conv3x3x16+1 relu conv3x3x16+1 relu pool2 drop.25 dense3",
         "conv1x1x32 relu conv5x5x16/2+2 pool2/1 dense3",
         "conv3x2x5/2+1 tanh dense3",
+        "conv1x1x16 tanh conv3x3x32/2 tanh dense3",
         "pool2 dense3",
         "conv2x2x3 pool3/2 dense3",
         "conv3x3x4 avg2 sigmoid dense3",
