@@ -177,6 +177,7 @@ static void step(struct training *t, uint64_t number)
                                      .step = number};
     struct neural_sums sums = {.exponent = t->exponent,
                                .sum = t->sum,
+                               .blank = true, /* As a step's first are. */
                                .size = t->size,
                                .loss = t->losses};
 
@@ -185,10 +186,8 @@ static void step(struct training *t, uint64_t number)
     t->loss = 0;
     for (uint32_t m = 0; m * t->micro < t->batch; m++)
         t->loss += t->losses[m];
-    for (size_t i = 0; i < t->net.parameters; i++) {
+    for (size_t i = 0; i < t->net.parameters; i++)
         t->parameters[i] -= (float)((double)t->sum[i] * rate);
-        t->sum[i] = 0;
-    }
 }
 
 static void prepare(struct training *t, const char *text, const char *shape)
