@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "learn/card/json.h"
+#include "learn/recipe/foresee.h"
 #include "os/file/file.h"
 
 #define CONFIG_BYTES_MAX 16384u
@@ -26,29 +27,48 @@ static const char *absent(const struct option *row)
     return row->shown != NULL ? row->shown : "-";
 }
 
+/* Nothing was set up yet. */
+static struct foreseen foreseen(const struct options *options, int id)
+{
+    const bool trains =
+        option_takes(options, OPT_NET) && option_takes(options, OPT_OPTIM);
+
+    return trains && id < RECIPE_OPTIONS ? recipe_foresee(&options->recipe, id)
+                                         : (struct foreseen){NULL, NULL};
+}
+
 static void config_print_text(const struct options *options)
 {
     for (int i = 0; i < OPTIONS; i++) {
         const int id = option_uses()[i].id;
         const struct option *row = option_row(id);
         const struct setting *setting = option_setting(options, id);
+        const struct foreseen soon = foreseen(options, id);
 
         if (is_setting(options, id))
             (void)printf("%-14s %-38s %s\n", row->name,
-                         setting->text == NULL ? absent(row) : setting->text,
+                         soon.value != NULL      ? soon.value
+                         : soon.rule != NULL     ? soon.rule
+                         : setting->text == NULL ? absent(row)
+                                                 : setting->text,
                          origin_name(setting->origin));
     }
 }
 
-void config_print(const struct cli *cli)
+/* What a rule alone tells has no value yet. */
+static json_t *soon_json(const struct option *row, const struct foreseen *soon)
 {
-    if (cli->json)
-        say_json(config_json(&cli->options));
-    else
-        config_print_text(&cli->options);
+    struct setting setting = {0};
+    json_t *value = NULL;
+
+    if (soon->value != NULL &&
+        setting_put(&setting, row, soon->value, ORIGIN_DEFAULT, NULL) == ERR_OK)
+        value = setting_json(row, &setting);
+    setting_close(&setting);
+    return value != NULL ? value : json_null();
 }
 
-json_t *config_json(const struct options *options)
+static json_t *settings_json(const struct options *options, bool before)
 {
     json_t *all = json_object();
 
@@ -56,14 +76,32 @@ json_t *config_json(const struct options *options)
         const int id = option_uses()[i].id;
         const struct option *row = option_row(id);
         const struct setting *setting = option_setting(options, id);
+        const struct foreseen soon =
+            before ? foreseen(options, id) : (struct foreseen){NULL, NULL};
 
         if (is_setting(options, id))
             (void)json_object_set_new(
                 all, row->name,
-                json_pack("{s:o, s:s}", "value", setting_json(row, setting),
+                json_pack("{s:o, s:s}", "value",
+                          soon.value != NULL || soon.rule != NULL
+                              ? soon_json(row, &soon)
+                              : setting_json(row, setting),
                           "origin", origin_name(setting->origin)));
     }
     return all;
+}
+
+json_t *config_json(const struct options *options)
+{
+    return settings_json(options, false);
+}
+
+void config_print(const struct cli *cli)
+{
+    if (cli->json)
+        say_json(settings_json(&cli->options, true));
+    else
+        config_print_text(&cli->options);
 }
 
 /* What belongs to one start of a run, not to the run. */
