@@ -226,7 +226,7 @@ bool sampler_fits(const struct sampler *sampler)
                : sampler->batch > 0 && sampler->batch < sampler->rows;
 }
 
-uint32_t sampler_scattered(const struct sampler *sampler, uint32_t chunks)
+uint32_t sampler_reach(const struct sampler *sampler, uint32_t chunks)
 {
     return sampler_scatters(sampler->kind) ? chunks : 0;
 }

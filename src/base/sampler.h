@@ -76,7 +76,7 @@ bool sampler_parse(const char *name, enum sampler_kind *kind);
 bool sampler_scatters(enum sampler_kind kind);
 /* Of so many chunks of the data, those that one chunk of a step may have rows
  * of: all of them; 0: its own alone. */
-uint32_t sampler_scattered(const struct sampler *sampler, uint32_t chunks);
+uint32_t sampler_reach(const struct sampler *sampler, uint32_t chunks);
 
 /* Chunks of a step, steps of a pass. */
 uint32_t sampler_chunks(const struct sampler *sampler);

@@ -220,8 +220,7 @@ static enum err linear_open(const struct brief *brief,
         .dims = problem_dims(&made->problem),
         .sums = problem_dims(&made->problem),
         .chunks = sampler_chunks(&made->sampler),
-        .scattered =
-            sampler_scattered(&made->sampler, dataset_chunks(shelf->data)),
+        .scattered = sampler_reach(&made->sampler, dataset_chunks(shelf->data)),
         .shard_max = dataset_chunk_bytes_max(shelf->data),
     };
     err = linear_init(made);

@@ -139,8 +139,7 @@ static enum err net_open(const struct brief *brief, const struct shelf *shelf,
         .sums = neural_sums_dims(neural_of(made)),
         .chunks = sampler_chunks(&made->sampler),
         .shard_max = dataset_chunk_bytes_max(shelf->data),
-        .scattered =
-            sampler_scattered(&made->sampler, dataset_chunks(shelf->data)),
+        .scattered = sampler_reach(&made->sampler, dataset_chunks(shelf->data)),
     };
     *out = &made->head;
     return ERR_OK;

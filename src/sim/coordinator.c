@@ -747,8 +747,8 @@ static void fill_options(struct world *world)
         to->vectors = problem_outputs(from->problem);
         to->length = from->problem->data->cols;
         to->job.keyed = !to->job.owned && !from->own_data;
-        to->job.scattered = sampler_scattered(
-            &from->optim.sampler, dataset_chunks(from->problem->data));
+        to->job.scattered = sampler_reach(&from->optim.sampler,
+                                          dataset_chunks(from->problem->data));
         to->chunk_digests = world->chunk_digests;
         to->place = shares(world) ? "shared" : NULL;
     }

@@ -474,7 +474,7 @@ static struct job describe_job(struct train *train)
         .dims = train->objective.dims,
         .chunks = train->objective.chunks,
         .scattered =
-            sampler_scattered(&options->optim.sampler, dataset_chunks(data)),
+            sampler_reach(&options->optim.sampler, dataset_chunks(data)),
         .shard_max = dataset_chunk_bytes_max(data),
         .data = dataset_digest(data),
         .beat_us = BEAT_US,
