@@ -165,10 +165,12 @@ static double rarest_share(const struct dataset *data, uint32_t rows)
     return (double)(rarest == 0 ? 1 : rarest) / (double)rows;
 }
 
+/* Curvature says how far a gradient may lead; steps of one size do not ask. */
 static bool needs_rate(enum optim_kind kind)
 {
-    return kind == OPTIM_GD || kind == OPTIM_AGD || kind == OPTIM_MOMENTUM ||
-           kind == OPTIM_NESTEROV;
+    const enum optim_rate rate = optim_kind_rate(kind);
+
+    return rate == OPTIM_RATE_LENGTH || rate == OPTIM_RATE_SUMMED;
 }
 
 /* c of sgd is 1 / (2 l2). */

@@ -308,8 +308,8 @@ static bool gd_feed(struct optim *opt, const double *sum, double loss_sum)
     return feed(opt, sum, loss_sum, gd_update);
 }
 
-const struct optim_ops optim_gd_ops = {"gd",       true,  false,    1,
-                                       one_vector, place, at_model, gd_feed};
+const struct optim_ops optim_gd_ops = {
+    "gd", OPTIM_RATE_LENGTH, false, 1, one_vector, place, at_model, gd_feed};
 
 /* --- agd ----------------------------------------------------------------- */
 
@@ -337,8 +337,8 @@ static bool agd_feed(struct optim *opt, const double *sum, double loss_sum)
     return feed(opt, sum, loss_sum, agd_update);
 }
 
-const struct optim_ops optim_agd_ops = {"agd",       true,  false,    1,
-                                        two_vectors, place, at_model, agd_feed};
+const struct optim_ops optim_agd_ops = {
+    "agd", OPTIM_RATE_LENGTH, false, 1, two_vectors, place, at_model, agd_feed};
 
 /* --- momentum ------------------------------------------------------------ */
 
@@ -365,9 +365,11 @@ static bool momentum_feed(struct optim *opt, const double *sum, double loss_sum)
 }
 
 const struct optim_ops optim_momentum_ops = {
-    "momentum", true, false, 1, two_vectors, place, at_model, momentum_feed};
+    "momentum", OPTIM_RATE_SUMMED, false,        1, two_vectors,
+    place,      at_model,          momentum_feed};
 const struct optim_ops optim_nesterov_ops = {
-    "nesterov", true, false, 1, two_vectors, place, at_model, momentum_feed};
+    "nesterov", OPTIM_RATE_SUMMED, false,        1, two_vectors,
+    place,      at_model,          momentum_feed};
 
 /* --- adam ---------------------------------------------------------------- */
 
@@ -435,10 +437,12 @@ static bool adamw_feed(struct optim *opt, const double *sum, double loss_sum)
     return feed(opt, sum, loss_sum, adamw_update);
 }
 
-const struct optim_ops optim_adam_ops = {
-    "adam", true, false, 1, three_vectors, place, at_model, adam_feed};
-const struct optim_ops optim_adamw_ops = {
-    "adamw", true, false, 1, three_vectors, place, at_model, adamw_feed};
+const struct optim_ops optim_adam_ops = {"adam",   OPTIM_RATE_SIZE, false,
+                                         1,        three_vectors,   place,
+                                         at_model, adam_feed};
+const struct optim_ops optim_adamw_ops = {"adamw",  OPTIM_RATE_SIZE, false,
+                                          1,        three_vectors,   place,
+                                          at_model, adamw_feed};
 
 /* --- average ------------------------------------------------------------- */
 
@@ -468,5 +472,6 @@ static bool average_feed(struct optim *opt, const double *mean,
     return true;
 }
 
-const struct optim_ops optim_average_ops = {
-    "average", false, false, 1, one_vector, place, from_model, average_feed};
+const struct optim_ops optim_average_ops = {"average",  OPTIM_RATE_NONE, false,
+                                            1,          one_vector,      place,
+                                            from_model, average_feed};

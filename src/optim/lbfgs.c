@@ -137,5 +137,5 @@ static bool feed(struct optim *opt, const double *sum, double loss_sum)
                                : feed_trial(opt, sum, loss_sum);
 }
 
-const struct optim_ops optim_lbfgs_ops = {"lbfgs", false, true, PHASES,
-                                          vectors, place, what, feed};
+const struct optim_ops optim_lbfgs_ops = {
+    "lbfgs", OPTIM_RATE_NONE, true, PHASES, vectors, place, what, feed};

@@ -315,5 +315,5 @@ static bool feed(struct optim *opt, const double *sum, double loss_sum)
     return false;
 }
 
-const struct optim_ops optim_newton_ops = {"newton", false, true, PHASES,
-                                           vectors,  place, what, feed};
+const struct optim_ops optim_newton_ops = {
+    "newton", OPTIM_RATE_NONE, true, PHASES, vectors, place, what, feed};

@@ -54,6 +54,12 @@ enum err optim_parse(const char *name, enum optim_kind *kind)
     return ERR_UNKNOWN;
 }
 
+enum optim_rate optim_kind_rate(enum optim_kind kind)
+{
+    CHECK((unsigned)kind < KINDS);
+    return kinds[kind]->rate;
+}
+
 const char *optim_name(enum optim_kind kind)
 {
     CHECK((unsigned)kind < KINDS);
@@ -158,7 +164,7 @@ static bool kind_fits(const struct optim_options *o)
 
 static bool rate_fits(const struct optim_options *o)
 {
-    if (!kinds[o->kind]->has_rate)
+    if (optim_kind_rate(o->kind) == OPTIM_RATE_NONE)
         return true;
     return is_positive(o->rate) && optim_schedule_fits(o) &&
            is_not_negative(o->clip);
@@ -170,7 +176,8 @@ static bool sampler_goes(const struct optim_options *o)
 {
     if (o->sampler.kind == SAMPLER_WHOLE)
         return true;
-    return sampler_fits(&o->sampler) && kinds[o->kind]->has_rate &&
+    return sampler_fits(&o->sampler) &&
+           optim_kind_rate(o->kind) != OPTIM_RATE_NONE &&
            !kinds[o->kind]->has_search && o->kind != OPTIM_SGD && o->tol == 0 &&
            o->gap == 0 && o->rows <= o->sampler.rows;
 }

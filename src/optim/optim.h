@@ -291,6 +291,16 @@ struct optim {
  * "average" is not for people to choose. */
 MUST_CHECK enum err optim_parse(const char *name, enum optim_kind *kind);
 const char *optim_name(enum optim_kind kind);
+/* What a rate multiplies: nothing (there is none), gradients, sums of so many
+ * of them that a tenth of the rate goes as far, or steps of one size whatever
+ * gradients are. */
+enum optim_rate {
+    OPTIM_RATE_NONE,
+    OPTIM_RATE_LENGTH,
+    OPTIM_RATE_SUMMED,
+    OPTIM_RATE_SIZE
+};
+enum optim_rate optim_kind_rate(enum optim_kind kind);
 /* Usual values of what decides how `kind` moves; steps, rows, l2 and stops are
  * the caller's.  rate: 1, adam and adamw 1e-3, lbfgs 0; decay 1. */
 struct optim_options optim_defaults(enum optim_kind kind);

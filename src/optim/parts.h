@@ -11,7 +11,7 @@
 
 struct optim_ops {
     const char *name;
-    bool has_rate;   /* The rate must be positive. */
+    enum optim_rate rate;
     bool has_search; /* Needs a trial point; keeps the gradient. */
     uint32_t phases; /* `phase` is less.  With a search: the last one is that
                         of the metric. */

@@ -275,10 +275,12 @@ static enum err build(struct setup *setup, const struct recipe *recipe,
 
 static double rate_of(enum optim_kind kind)
 {
-    if (kind == OPTIM_GD || kind == OPTIM_AGD)
-        return RATE_PLAIN;
-    return kind == OPTIM_MOMENTUM || kind == OPTIM_NESTEROV ? RATE_MOMENTUM
-                                                            : RATE_ADAM;
+    static const double rate[] = {[OPTIM_RATE_NONE] = 0,
+                                  [OPTIM_RATE_LENGTH] = RATE_PLAIN,
+                                  [OPTIM_RATE_SUMMED] = RATE_MOMENTUM,
+                                  [OPTIM_RATE_SIZE] = RATE_ADAM};
+
+    return rate[optim_kind_rate(kind)];
 }
 
 static enum err numbers(const struct setup *setup, const struct recipe *recipe,
