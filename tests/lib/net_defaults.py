@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The plain command for networks against scikit-learn's, on unscaled tables.
 
-Five tables of scikit-learn's, seven tenths of the rows to train on, the others to
+Five tables of scikit-learn's and three made ones (`sin` has one column, y = sin(3x)
+and noise), seven tenths of the rows to train on, the others to
 be told.  `muster train train.csv model --net "dense32 relu denseK"` must do as well
 as MLPClassifier((32,)) behind a StandardScaler, but for two rows; of numbers R^2 is
 to be that of MLPRegressor, its targets scaled, too, but for .1.  The library must give the same network, and so must
@@ -56,21 +57,36 @@ def ours(net, numbers, truth):
     return scores, hashes
 
 
-def check(name):
+def rows_of(name):
+    """Columns and labels."""
     import numpy as np
     import sklearn.datasets
+
+    if name == "sin":
+        drawn = np.random.RandomState(0)
+        x = drawn.uniform(-3, 3, (1000, 1))
+        return x, np.sin(3 * x[:, 0]) + .1 * drawn.normal(size=1000)
+    if name == "friedman1":
+        return sklearn.datasets.make_friedman1(1000, noise=1, random_state=0)
+    if name == "moons":
+        return sklearn.datasets.make_moons(1000, noise=.2, random_state=0)
+    return getattr(sklearn.datasets, "load_" + name)(return_X_y=True)
+
+
+def check(name):
+    import numpy as np
     from sklearn.model_selection import train_test_split
     import muster
 
-    rows = getattr(sklearn.datasets, "load_" + name)()
-    numbers = name == "diabetes"
-    x, t, y, truth = train_test_split(rows.data, rows.target, test_size=.3, random_state=0,
-                                      stratify=None if numbers else rows.target)
+    data, target = rows_of(name)
+    numbers = name in ("diabetes", "sin", "friedman1")
+    x, t, y, truth = train_test_split(data, target, test_size=.3, random_state=0,
+                                      stratify=None if numbers else target)
     for path, a, b in (("train", x, y), ("test", t, truth)):
         np.savetxt(path + ".csv", np.column_stack([a, b]), delimiter=",", fmt="%.17g")
         np.save(path + ".npy", np.column_stack([a, b]))
         np.savez(path + ".npz", X=a, y=b)
-    net = f"dense32 relu dense{1 if numbers else len(rows.target_names)}"
+    net = f"dense32 relu dense{1 if numbers else len(set(target))}"
     own, hashes = ours(net, numbers, truth)
     other = theirs(numbers, x, y, t, truth)
     made = (muster.NetRegressor if numbers else muster.NetClassifier)(net, random_state=SEEDS[0]).fit(x, y)
@@ -89,4 +105,4 @@ checks.need("sklearn")
 sys.path.insert(0, os.path.join(os.environ["ROOT"], "python"))
 os.environ.setdefault("MUSTER_LIBRARY", os.path.join(os.environ["BUILD"], "src", "libmuster.so"))
 checks.run([(name, functools.partial(check, name))
-            for name in ["iris", "wine", "breast_cancer", "digits", "diabetes"]])
+            for name in ["iris", "wine", "breast_cancer", "digits", "moons", "diabetes", "friedman1", "sin"]])

@@ -18,6 +18,7 @@
 #define HEADROOM        4  /* Bits above the sum of sizes. */
 #define SMALL_SHARE     20 /* Bits below the largest sum that p still follows. */
 #define FALL_MOST       10      /* Bits between two evaluations. */
+#define BITS_FIRST      24      /* Of each sum, before anything was seen. */
 #define ROUNDING        0x1p-40 /* Of sums, relative, at most. */
 #define POWER_START     40
 #define POWER_MAX       1000 /* 2^16 chunks of that have a finite sum. */
@@ -268,29 +269,47 @@ static bool refusal_true(const struct follow *follow, const double *size)
     return false;
 }
 
-/* p of the blocks by their sums of sizes; by how much the highest fell. */
-static int follow_sizes(const struct follow *follow, const double *size,
-                        int16_t *power)
+/* Was nothing seen before the evaluation at hand? */
+static bool is_first(const struct follow *follow, enum evaluation_kind kind)
+{
+    const int16_t *settled = follow->settled[kind == EVALUATE_HESSVEC];
+
+    for (uint32_t b = 0; b < powers(follow); b++) {
+        if (settled[b] != POWER_START)
+            return false;
+    }
+    return true;
+}
+
+/* p of the blocks by their sums of sizes.  Did these fall too far? */
+static bool follow_sizes(const struct follow *follow, const double *size,
+                         bool first, int16_t *power)
 {
     const int16_t before = highest(follow, power);
     const double most = largest(size, follow->blocks);
     const double least = ldexp(most, -SMALL_SHARE);
+    bool coarse = false;
 
     if (!(most > 0))
-        return 0;
-    for (uint32_t b = 0; b < follow->blocks; b++)
+        return false;
+    for (uint32_t b = 0; b < follow->blocks; b++) {
+        const int16_t was = power[b];
+
         power[b] = power_for(fmax(size[b], least));
-    return before - highest(follow, power);
+        coarse |=
+            first && follow->bits - HEADROOM - (was - power[b]) < BITS_FIRST;
+    }
+    return coarse || before - highest(follow, power) > FALL_MOST;
 }
 
 /* The same of the loss, by its sum of sizes: its own may cancel to nothing. */
-static int follow_loss(double size, int16_t *power)
+static bool follow_loss(double size, int16_t *power)
 {
     const int16_t before = *power;
 
     if (size > 0)
         *power = power_for(size);
-    return before - *power;
+    return before - *power > FALL_MOST;
 }
 
 static enum scale_verdict stands(struct scale *self, enum evaluation_kind kind,
@@ -299,14 +318,13 @@ static enum scale_verdict stands(struct scale *self, enum evaluation_kind kind,
     struct follow *follow = follow_of(self);
     double *size = sums + follow->dims;
     int16_t *power = power_of(follow, kind);
-    int fall;
-    int loss_fall;
+    bool fell;
 
     if (follow->refusals > 0 && !refusal_true(follow, size))
         return SCALE_NO_FUNCTION;
-    fall = follow_sizes(follow, size, power);
-    loss_fall = follow_loss(size[follow->blocks], &power[follow->blocks]);
-    if (fall > FALL_MOST || loss_fall > FALL_MOST) {
+    fell = follow_sizes(follow, size, is_first(follow, kind), power);
+    fell |= follow_loss(size[follow->blocks], &power[follow->blocks]);
+    if (fell) {
         follow->refusals = 0;
         return ++follow->repetitions < REPETITIONS_MAX ? SCALE_AGAIN
                                                        : SCALE_NO_FUNCTION;

@@ -33,7 +33,10 @@
  *     with the p of its own sizes  if the largest of these, or the loss's, is
  *                                  2^10 below what p was made for: too few
  *                                  bits would be left.  The first evaluation
- *                                  is, as a rule.  A block that falls alone,
+ *                                  is, as a rule, until the sum of every block
+ *                                  has 24 bits, a float's: what it began with
+ *                                  says nothing of any.  Later, a block that
+ *                                  falls alone,
  *                                  as those behind a relu that is 0 for all of
  *                                  a batch do, has fewer bits this once, and
  *                                  costs no evaluation

@@ -19,7 +19,7 @@
 #define PROFILE_DENSE_NAME "dense-f64-1"
 #define PROFILE_INDEX_NAME "index-i30-1"
 #define PROFILE_CSR_NAME   "csr-f64-2"
-#define PROFILE_NET_NAME   "net-f32-1"
+#define PROFILE_NET_NAME   "net-f32-2"
 /* PROFILE_SOFTMAX_NAME is in softmax.h. */
 
 /* Known bits of one kind of arithmetic. */

@@ -277,14 +277,36 @@ static void draw_weights(const struct neural *net, uint32_t layer,
     }
 }
 
+/* A number that is the sum of all inputs: of a row that has few, the kinks of
+ * relus would otherwise all lie together.  A convolution has one wherever it
+ * looks, and learns more slowly with biases drawn (gen:digits: 97.1 % against
+ * 98.0).  The last layer's numbers are scores. */
+static bool biases_drawn(const struct neural *net, const struct layer *l)
+{
+    return l->weights > 0 && l->inputs == neural_floats(&l->in) &&
+           l->tensor + 2 < net->tensor_count;
+}
+
+static void draw_biases(const struct layer *l, uint32_t layer, uint64_t seed,
+                        float *biases)
+{
+    const double most = 1 / sqrt((double)l->inputs);
+
+    for (size_t i = 0; i < l->biases; i++)
+        biases[i] =
+            (float)(most * (2 * rng_unit_at(seed, layer, l->weights + i) - 1));
+}
+
 void neural_draw(const struct neural *net, uint64_t seed, float *parameters)
 {
     memset(parameters, 0, net->parameters * sizeof *parameters);
     for (uint32_t i = 0; i < net->layer_count; i++) {
         const struct layer *const l = &net->layers[i];
+        const struct neural_tensor *const t = &net->tensors[l->tensor];
 
         if (l->weights > 0)
-            draw_weights(net, i, seed,
-                         parameters + net->tensors[l->tensor].first);
+            draw_weights(net, i, seed, parameters + t[0].first);
+        if (biases_drawn(net, l))
+            draw_biases(l, i, seed, parameters + t[1].first);
     }
 }

@@ -117,7 +117,8 @@ struct digest neural_hash(const struct neural *net, const double *w);
 /* A function of the seed: weights before a relu as He and others drew them
  * (ICCV 2015: normal, variance 2 / inputs; normal as rng_normal_at), the others
  * as Glorot and Bengio (AISTATS 2010: uniform, variance 2 / (inputs +
- * outputs)); biases are 0. */
+ * outputs)).  Biases of dense layers but the last are uniform up to
+ * 1 / sqrt(inputs), all others 0. */
 void neural_draw(const struct neural *net, uint64_t seed, float *parameters);
 
 #endif /* MODEL_NET_NEURAL_H */

@@ -340,6 +340,41 @@ static void test_borders(void **state)
     follow_close(&follow);
 }
 
+/* Few bits, blocks of different sizes: no sum of the first evaluation is
+ * coarse, and that a block falls alone later on costs nothing. */
+static void test_first_has_bits_everywhere(void **state)
+{
+    static const uint32_t end[] = {1, 2};
+    static const double size[] = {8, 0x1p-9};
+    uint32_t attempts = 0;
+    enum scale_verdict verdict;
+    struct follow follow;
+    int16_t exponent[6];
+
+    (void)state;
+    assert_int_equal(follow_init_blocks(&follow, end, 2, 30, 4), ERR_OK);
+    do {
+        double sums[5] = {0};
+
+        exponents_of(&follow, exponent);
+        for (int b = 0; b < 2; b++)
+            sums[2 + b] = 4 * ldexp(ceil(ldexp(size[b], exponent[2 + b])),
+                                    -exponent[2 + b]);
+        verdict = take(&follow, sums);
+        attempts++;
+    } while (verdict == SCALE_AGAIN);
+    assert_int_equal(verdict, SCALE_STANDS);
+    assert_int_equal(attempts, 3);
+    for (int b = 0; b < 2; b++)
+        assert_true(4 * ldexp(size[b], exponent[2 + b]) >= 0x1p24);
+    {
+        double sums[5] = {0, 0, 32, 4 * ldexp(1, -exponent[3]), 0};
+
+        assert_int_equal(take(&follow, sums), SCALE_STANDS);
+    }
+    follow_close(&follow);
+}
+
 static void test_measure_loss(void **state)
 {
     int64_t units = 0;
@@ -368,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_save_and_load),
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_borders),
+        cmocka_unit_test(test_first_has_bits_everywhere),
         cmocka_unit_test(test_measure_loss),
     };
 

@@ -459,6 +459,7 @@ static void first_weights_are_as_wide_as_they_should_be(void **state)
     const struct neural_shape in = {1, 1, 300};
     struct why why = {{0}};
     struct neural net;
+    double most = 0, least = 0;
     float *w;
 
     (void)state;
@@ -482,8 +483,16 @@ static void first_weights_are_as_wide_as_they_should_be(void **state)
         assert_true(fabs(sum / (double)tensor->count) < 0.003);
         assert_true(fabs(squares / (double)tensor->count / expected - 1) <
                     0.05);
-        assert_true(w[net.tensors[t + 1].first] == 0);
     }
+    /* Biases: 200 that fill their interval, and of scores 0. */
+    for (size_t i = 0; i < net.tensors[1].count; i++) {
+        most = fmax(most, (double)w[net.tensors[1].first + i]);
+        least = fmin(least, (double)w[net.tensors[1].first + i]);
+    }
+    assert_true(most > 0.9 / sqrt(300) && most <= 1 / sqrt(300));
+    assert_true(least < -0.9 / sqrt(300) && least >= -1 / sqrt(300));
+    for (size_t i = 0; i < net.tensors[3].count; i++)
+        assert_true(w[net.tensors[3].first + i] == 0);
     mem_free(w);
     neural_close(&net);
 }
