@@ -14,7 +14,8 @@ Both sides draw random rows of data that every process can read, and step with
 the same kind of optimiser (gd, adam).  DDP is tried with one thread a process
 and with processors/8; the quicker counts.  Muster runs with its defaults.
 Shown is the median step, RUNS runs of each side taken in turn; our steps are
-whole: exact sums, receipts, journal (the run's folder lies in memory).
+whole: exact sums, receipts, journal (the run's folder lies in memory).  Of one
+process the mean is shown, without the first steps, as torch's have none.
 Needs torch; without it our figures stand alone."""
 
 import json
@@ -140,7 +141,7 @@ def has_torch():
 # --- Muster ------------------------------------------------------------------
 
 
-def run_muster(kind, batch, flags):
+def run_muster(kind, batch, flags, steps):
     """Steps of workers as they were recorded; of one process their mean."""
     data = {"linear": [f"gen:gmm:{ROWS},{COLS}", "--optim", "gd",
                        "--lr", ".1"],
@@ -150,14 +151,23 @@ def run_muster(kind, batch, flags):
         workers = "-n" in flags
         out = subprocess.run(
             [MUSTER, "train", *data, "--batch", str(batch), "--steps",
-             str(STEPS[kind]), *flags, "-q", "--format", "json", "--out",
+             str(steps), *flags, "-q", "--format", "json", "--out",
              os.path.join(folder, "run"),
              *(["--record", record] if workers else [])],
             check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         result = json.loads(out.stdout)
         if workers:
             return result["hash"], step_times(record)
-        return result["hash"], [result["elapsed_s"] / STEPS[kind]]
+        return result["hash"], [result["elapsed_s"] / steps]
+
+
+def run_alone(batch, threads):
+    """A mean without the first steps: that of a long run less a short one."""
+    flags = ["--threads", str(threads)]
+    few, many = 4, 4 * STEPS["cnn"]
+    _, [short] = run_muster("cnn", batch, flags, few)
+    model, [long] = run_muster("cnn", batch, flags, many)
+    return model, [(long * many - short * few) / (many - few)]
 
 
 # --- side by side ------------------------------------------------------------
@@ -169,7 +179,8 @@ def with_workers(kind, batches):
     for batch in batches:
         mine, theirs, hashes = [], {}, set()
         for _ in range(RUNS):
-            model, times = run_muster(kind, batch, ["-n", str(WORKERS)])
+            model, times = run_muster(kind, batch, ["-n", str(WORKERS)],
+                                      STEPS[kind])
             hashes.add(model)
             mine += times
             for threads in {1, max(1, cores // WORKERS)} if TORCH else ():
@@ -195,7 +206,7 @@ def with_threads():
     hashes = set()
     for _ in range(RUNS):
         for n in counts:
-            model, times = run_muster("cnn", 128, ["--threads", str(n)])
+            model, times = run_alone(128, n)
             hashes.add(model)
             mine[n] += times
             if TORCH:

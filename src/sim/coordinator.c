@@ -76,14 +76,14 @@ static void add_job(struct world *world, const struct action *action)
     if (coordinator->job_count == coordinator->job_capacity)
         grow_jobs(coordinator);
     job = job_at(coordinator, coordinator->job_count++);
-    if (job->capacity < action->size) {
+    job->lent = action->kind == ACTION_CHECKPOINT ? action->bytes : NULL;
+    if (job->lent == NULL && job->capacity < action->size) {
         job->bytes = mem_grow(job->bytes, 0, action->size, 1, &job->capacity);
         CHECK(job->bytes != NULL);
     }
-    if (action->size > 0) /* An empty write only syncs. */
+    if (job->lent == NULL && action->size > 0) /* An empty write only syncs. */
         memcpy(job->bytes, action->bytes, action->size);
     job->size = action->size;
-    job->checkpoint = action->kind == ACTION_CHECKPOINT;
     job->sync = action->sync;
     job->step = action->step;
     start_job(world);
@@ -95,8 +95,8 @@ static void do_job(struct world *world)
     const struct disk_job *job = &coordinator->jobs[coordinator->job_first];
     struct disk *disk = &coordinator->disk.disk;
 
-    if (job->checkpoint)
-        coordinator->job_err = store_save(disk, job->bytes, job->size);
+    if (job->lent != NULL)
+        coordinator->job_err = store_save(disk, job->lent, job->size);
     else
         coordinator->job_err =
             store_append(disk, job->bytes, job->size, job->sync);
@@ -106,7 +106,7 @@ static void do_job(struct world *world)
         return;
     }
     coordinator->disk_failed |= coordinator->job_err != ERR_OK;
-    if (job->checkpoint && coordinator->job_err == ERR_OK)
+    if (job->lent != NULL && coordinator->job_err == ERR_OK)
         checker_checkpointed(&world->checker, job->step);
     world_push(world, (struct happening){.at = world->now +
                                                some_time(world, DISK_TELL_US),
@@ -610,8 +610,8 @@ static void on_disk_done(struct world *world)
 {
     struct sim_coordinator *coordinator = &world->coordinator;
     const struct disk_job *job = &coordinator->jobs[coordinator->job_first];
-    const struct event event = {.kind = job->checkpoint ? EVENT_CHECKPOINTED
-                                                        : EVENT_JOURNALED,
+    const struct event event = {.kind = job->lent != NULL ? EVENT_CHECKPOINTED
+                                                          : EVENT_JOURNALED,
                                 .err = coordinator->job_err,
                                 .step = job->step};
 

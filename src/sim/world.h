@@ -176,9 +176,11 @@ struct sim_relay {
 };
 
 struct disk_job {
-    bool checkpoint, sync;
+    const uint8_t *lent; /* A checkpoint: the machine's bytes, which it leaves
+                            as they are until it is told; NULL: ... */
+    bool sync;
     uint32_t step;
-    uint8_t *bytes;
+    uint8_t *bytes; /* ... records of the journal. */
     size_t size, capacity;
 };
 

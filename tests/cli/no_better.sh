@@ -16,3 +16,6 @@ said rare.csv --net "dense4 tanh dense2" --steps 40 --lr 0.01
 said rare.csv --net "dense4 tanh dense2" --class-weight balanced
 echo "--- rows that are nobody's to look at, and linear models, are not judged"
 "$MUSTER" train rare.csv -q --format json | python3 -c 'import json, sys; print("beats_constant" in json.load(sys.stdin))'
+echo "--- a hair above the start is no better, but has not diverged"
+seq 30 | awk '{ print ($1 * 37 % 101) / 1e30 "," $1 % 3 }' >tiny.csv
+said tiny.csv --net dense3 --scale none --batch 8 --steps 2

@@ -299,13 +299,14 @@ bool ledger_checkpoint_due(const struct ledger *ledger, uint32_t step,
 
 struct writer ledger_state(struct ledger *ledger)
 {
+    CHECK(!ledger->checkpoint_busy);
     return writer_on(checkpoint_state(ledger->checkpoint), ledger->state_size);
 }
 
 void ledger_take(struct ledger *ledger, const struct checkpoint *head,
                  const struct writer *state, time_us now)
 {
-    CHECK(state->ok && !ledger->checkpoint_busy);
+    CHECK(state->ok);
     ledger->head = *head;
     ledger->head.state = checkpoint_state(ledger->checkpoint);
     ledger->head.state_size = state->size;

@@ -70,16 +70,17 @@ struct ledger {
 
     struct late_receipt late[LEDGER_LATE];
 
-    uint8_t *checkpoint;   /* Encoded bytes; whoever saves them reads them
-                              until CHECKPOINTED. */
-    size_t state_size;     /* There is room for so much. */
-    bool checkpoint_busy;  /* CHECKPOINTED is to come, ... */
-    bool checkpoint_taken; /* ... but it is not asked for yet: this one's ... */
-    struct checkpoint head;
-    bool head_known;          /* ... receipt has no hash, or is not durable. */
+    uint8_t *checkpoint;    /* Encoded bytes; whoever saves them reads them
+                               until CHECKPOINTED. */
+    size_t state_size;      /* There is room for so much in them. */
+    bool checkpoint_busy;   /* One was taken, and CHECKPOINTED is to come. */
+    bool checkpoint_taken;  /* It is not asked for yet: its receipt has no hash,
+                               or is not durable. */
+    bool head_known;        /* The receipt was written, with its hash. */
+    struct checkpoint head; /* Of the one that was taken. */
     uint32_t checkpoint_step; /* Last durable, or tried for the last time. */
     uint32_t saved_step;      /* Last durable: a resume goes on from it. */
-    time_us checkpoint_at;    /* When the last one was asked for. */
+    time_us checkpoint_at;    /* When the last one was taken. */
 
     bool resumed;           /* Began from what was on disk, ... */
     bool rollback;          /* ... with steps that cannot be redone. */

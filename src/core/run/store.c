@@ -183,6 +183,9 @@ enum err store_save(struct disk *disk, const uint8_t *checkpoint, size_t size)
         return write_whole(disk, checkpoint_file[index], checkpoint, size);
     if (err == ERR_OK)
         err = write_whole(disk, CHECKPOINT_TMP, checkpoint, size);
+    /* Half a file must not take the room of the journal and the model. */
+    if (err != ERR_OK)
+        (void)ops->cut(disk, CHECKPOINT_TMP, 0);
     if (err == ERR_OK)
         err =
             BUG(BUG_SKIP_FILE_SYNC) ? ERR_OK : ops->sync(disk, CHECKPOINT_TMP);

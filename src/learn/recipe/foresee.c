@@ -7,16 +7,15 @@
 
 #include <string.h>
 
-#define VALUE(text)                                                            \
-    (struct foreseen)                                                          \
-    {                                                                          \
-        .value = (text)                                                        \
-    }
-#define RULE(text)                                                             \
-    (struct foreseen)                                                          \
-    {                                                                          \
-        .rule = (text)                                                         \
-    }
+static struct foreseen value(const char *text)
+{
+    return (struct foreseen){.value = text};
+}
+
+static struct foreseen rule(const char *text)
+{
+    return (struct foreseen){.rule = text};
+}
 
 /* --init alone leaves open whether it is a network. */
 enum kind { KIND_LINEAR, KIND_NET, KIND_OPEN };
@@ -60,12 +59,12 @@ static struct foreseen rate(const struct view *view)
     const bool net = view->kind == KIND_NET;
 
     if (net && view->each)
-        return RULE("that of one worker times their number");
+        return rule("that of one worker times their number");
     if (is_adam(view))
-        return net ? VALUE("0.002") : VALUE("0.001");
+        return net ? value("0.002") : value("0.001");
     if (net)
-        return strcmp(view->optim, "gd") == 0 ? VALUE("0.1") : VALUE("0.01");
-    return view->batches ? RULE("what batches bear")
+        return strcmp(view->optim, "gd") == 0 ? value("0.1") : value("0.01");
+    return view->batches ? rule("what batches bear")
                          : (struct foreseen){NULL, NULL};
 }
 
@@ -75,9 +74,9 @@ static struct foreseen schedule(const struct view *view,
     if (view->rate || recipe_given(recipe, OPT_DECAY))
         return (struct foreseen){NULL, NULL};
     if (view->kind == KIND_NET)
-        return VALUE("cosine");
+        return value("cosine");
     return view->batches && !is_adam(view)
-               ? RULE("cosine; batches of all rows: decay")
+               ? rule("cosine; batches of all rows: decay")
                : (struct foreseen){NULL, NULL};
 }
 
@@ -85,13 +84,13 @@ static struct foreseen of_net(int id)
 {
     switch (id) {
     case OPT_SCALE:
-        return RULE("standard for tables, else none");
+        return rule("standard for tables, else none");
     case OPT_BATCH:
-        return VALUE("128");
+        return value("128");
     case OPT_L2:
-        return VALUE("0");
+        return value("0");
     case OPT_ACCURACY:
-        return RULE("-");
+        return rule("-");
     default:
         return (struct foreseen){NULL, NULL};
     }
@@ -111,23 +110,23 @@ struct foreseen recipe_foresee(const struct recipe *recipe, int id)
     if (recipe_given(recipe, id))
         return (struct foreseen){NULL, NULL};
     if (id == OPT_BATCH && view.each)
-        return RULE("--batch-per-worker times workers");
+        return rule("--batch-per-worker times workers");
     if (id == OPT_L2 && recipe_given(recipe, OPT_WEIGHT_DECAY))
-        return RULE("half of --weight-decay");
+        return rule("half of --weight-decay");
     if (id == OPT_VALID && recipe_given(recipe, OPT_PATIENCE))
-        return VALUE("0.1");
+        return value("0.1");
     if (id == OPT_WARMUP && view.each &&
         (view.kind != KIND_LINEAR || view.rate))
-        return RULE("5 passes, a fifth of all steps at most");
+        return rule("5 passes, a fifth of all steps at most");
     if (view.kind == KIND_OPEN && is_open(id))
-        return RULE("by what --init is");
+        return rule("by what --init is");
     if (id == OPT_LR)
         return rate(&view);
     if (id == OPT_SCHEDULE)
         return schedule(&view, recipe);
     if (id == OPT_OPTIM && (view.kind == KIND_NET || view.passes))
-        return VALUE(view.optim);
+        return value(view.optim);
     if (id == OPT_STEPS && (view.kind == KIND_NET || view.passes))
-        return RULE("those of --passes");
+        return rule("those of --passes");
     return view.kind == KIND_NET ? of_net(id) : (struct foreseen){NULL, NULL};
 }

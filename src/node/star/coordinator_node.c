@@ -707,8 +707,9 @@ static void pass_on_stop(struct node *node, const struct trace *trace)
         (void)trace_writer_drain(&node->traces);
 }
 
-/* What the coordinator itself did, since `began`. */
-static void own_stint(struct node *node, enum stint_kind kind, time_us began)
+/* What the coordinator itself did for `step`, since `began`. */
+static void own_stint(struct node *node, enum stint_kind kind, uint32_t step,
+                      time_us began)
 {
     const struct trace trace = {
         .now = began,
@@ -716,7 +717,7 @@ static void own_stint(struct node *node, enum stint_kind kind, time_us began)
         .link = -1,
         .key = node->core.key,
         .stint = {.kind = kind,
-                  .step = node->core.key.step,
+                  .step = step,
                   .began = began,
                   .took_us = clock_now_us() - began},
     };
@@ -732,7 +733,7 @@ static void do_journal(struct node *node, const struct action *action)
     CHECK(node->journaled_count < JOURNALED_MAX);
     node->journaled[node->journaled_count++] = store_append(
         &node->folder.disk, action->bytes, action->size, action->sync);
-    own_stint(node, STINT_JOURNAL, began);
+    own_stint(node, STINT_JOURNAL, node->core.key.step, began);
 }
 
 static void save_checkpoint(void *context)
@@ -751,7 +752,8 @@ static void checkpoint_saved(void *context)
                                 .err = node->checkpoint_err,
                                 .step = node->checkpoint_step};
 
-    own_stint(node, STINT_CHECKPOINT, node->checkpoint_at);
+    own_stint(node, STINT_CHECKPOINT, node->checkpoint_step,
+              node->checkpoint_at);
     feed(node, &event);
 }
 
@@ -988,7 +990,7 @@ static void step(struct node *node, const struct event *event)
         event->kind == EVENT_TALLIES ? event->arrivals[0].at : node->now;
     coordinator_step(&node->core, &timed, &node->actions);
     if (commits(&node->actions))
-        own_stint(node, STINT_COMMIT, node->now);
+        own_stint(node, STINT_COMMIT, node->core.key.step, node->now);
     for (uint32_t i = 0; i < node->actions.count; i++)
         carry_out(node, &node->actions.list[i]);
 }
@@ -1043,8 +1045,9 @@ static void on_alert(void *context)
 
 /* Set-up. */
 
-/* While the coordinator adds and steps its local workers wait, awake or not, on
- * processors of their own: those that are left are its. */
+/* While the coordinator adds and steps its local workers wait, awake, on
+ * processors of their own: those that are left are its, if there are some. With
+ * long vectors they sleep, and all but one are. */
 static enum err open_pool(struct node *node)
 {
     const struct board *board = node->options->board;

@@ -13,7 +13,10 @@ static struct memory_disk *self(struct disk *disk)
 
 static bool fails(struct memory_disk *disk)
 {
-    return disk->fail_after >= 0 && disk->operations++ >= disk->fail_after;
+    const int at = disk->operations++;
+
+    return disk->fail_after >= 0 && at >= disk->fail_after &&
+           (disk->fail_count == 0 || at < disk->fail_after + disk->fail_count);
 }
 
 struct memory_file *memory_disk_find(struct memory_disk *disk, const char *name)

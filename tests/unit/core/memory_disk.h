@@ -24,6 +24,7 @@ struct memory_disk {
     struct memory_file files[MEMORY_FILES];
     int operations;
     int fail_after; /* -1 = never. */
+    int fail_count; /* So many fail; 0: all. */
 };
 
 void memory_disk_init(struct memory_disk *disk);

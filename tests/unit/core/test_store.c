@@ -101,6 +101,28 @@ static void test_old_or_new(void **state)
     assert_int_equal(points, 5); /* Write, digest, sync, rename, folder. */
 }
 
+/* What did not fit leaves no half file that takes the room of others. */
+static void test_half_a_file_is_emptied(void **state)
+{
+    struct memory_disk disk;
+    const struct memory_file *half;
+
+    (void)state;
+    memory_disk_init(&disk);
+    assert_int_equal(save(&disk, 1), ERR_OK);
+    disk.operations = 0;
+    disk.fail_after = 1; /* The digest's. */
+    disk.fail_count = 1;
+    assert_int_equal(save(&disk, 2), ERR_IO);
+    half = memory_disk_find(&disk, "checkpoint.tmp");
+    assert_true(half != NULL && half->size == 0);
+    assert_int_equal(loaded(&disk), 1);
+    disk.fail_after = -1;
+    assert_int_equal(save(&disk, 2), ERR_OK);
+    assert_int_equal(loaded(&disk), 2);
+    memory_disk_close(&disk);
+}
+
 static void test_damage_is_seen(void **state)
 {
     struct memory_disk disk;
@@ -227,6 +249,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_newest_wins),
         cmocka_unit_test(test_old_or_new),
+        cmocka_unit_test(test_half_a_file_is_emptied),
         cmocka_unit_test(test_damage_is_seen),
         cmocka_unit_test(test_torn_journal_is_cut),
         cmocka_unit_test(test_lost_receipts),
