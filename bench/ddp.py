@@ -164,7 +164,7 @@ def run_muster(kind, batch, flags, steps):
 def run_alone(batch, threads):
     """A mean without the first steps: that of a long run less a short one."""
     flags = ["--threads", str(threads)]
-    few, many = 4, 4 * STEPS["cnn"]
+    few, many = 20, 4 * STEPS["cnn"]
     _, [short] = run_muster("cnn", batch, flags, few)
     model, [long] = run_muster("cnn", batch, flags, many)
     return model, [(long * many - short * few) / (many - few)]
