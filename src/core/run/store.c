@@ -17,6 +17,7 @@
 #define CHECKPOINT_TMP   "checkpoint.tmp"
 #define JOURNAL_TMP      "journal.tmp"
 #define BLOCK_BYTES      ((size_t)RECORD_BYTES << 12)
+#define LOOK_BYTES       ((size_t)1 << 16)
 /* More than anybody sees between two checkpoints: views only grow. */
 #define VIEWS_LOST (UINT64_C(1) << 20)
 
@@ -55,106 +56,144 @@ size_t checkpoint_encode(const struct checkpoint *checkpoint, uint8_t *out)
     return size;
 }
 
-enum err checkpoint_decode(const uint8_t *data, size_t size,
-                           struct checkpoint *checkpoint)
+/* All but the state. */
+static enum err get_head(struct reader *in, struct checkpoint *checkpoint)
 {
-    struct reader in = reader_on(data, size);
     struct checkpoint read = {0};
-    struct digest said = {{0}};
-    struct digest is;
-    uint64_t step;
+    uint64_t step, state_size;
 
-    if (get_u64(&in) != CHECKPOINT_MAGIC)
+    if (get_u64(in) != CHECKPOINT_MAGIC)
         return ERR_FORMAT;
-    read.job = get_u64(&in);
-    get_bytes(&in, read.config.bytes, DIGEST_BYTES);
-    read.view = get_u64(&in);
-    step = get_u64(&in);
-    get_bytes(&in, read.weights.bytes, DIGEST_BYTES);
-    read.state_size = get_u64(&in);
-    read.state = get_view(&in, read.state_size);
-    is = hash_bytes(data, in.ok ? in.at : 0);
-    get_bytes(&in, said.bytes, DIGEST_BYTES);
-    if (!reader_done(&in) || step > UINT32_MAX || !digest_equal(&said, &is))
+    read.job = get_u64(in);
+    get_bytes(in, read.config.bytes, DIGEST_BYTES);
+    read.view = get_u64(in);
+    step = get_u64(in);
+    get_bytes(in, read.weights.bytes, DIGEST_BYTES);
+    state_size = get_u64(in);
+    if (!in->ok || step > UINT32_MAX || state_size > SIZE_MAX / 2)
         return ERR_FORMAT;
     read.step = (uint32_t)step;
+    read.state_size = state_size;
     *checkpoint = read;
     return ERR_OK;
 }
 
-/* Is the file as long as its head says?  One that is nothing but a hole may be
- * longer than can be read. */
-static enum err look(struct disk *disk, const char *name)
+enum err checkpoint_decode(const uint8_t *data, size_t size,
+                           struct checkpoint *checkpoint)
+{
+    struct reader in = reader_on(data, size);
+    struct checkpoint read;
+    struct digest said = {{0}};
+    struct digest is;
+
+    if (get_head(&in, &read) != ERR_OK)
+        return ERR_FORMAT;
+    read.state = get_view(&in, read.state_size);
+    is = hash_bytes(data, in.ok ? in.at : 0);
+    get_bytes(&in, said.bytes, DIGEST_BYTES);
+    if (!reader_done(&in) || !digest_equal(&said, &is))
+        return ERR_FORMAT;
+    *checkpoint = read;
+    return ERR_OK;
+}
+
+/* Its head, and its digest if the file is as long as the head says: one that is
+ * nothing but a hole may be longer than can be read. */
+static enum err look(struct disk *disk, const char *name,
+                     struct checkpoint *found, struct digest *said)
 {
     uint8_t head[CHECKPOINT_HEAD];
     struct reader in = reader_on(head, sizeof head);
-    uint8_t end[2];
-    uint64_t state_size;
+    uint8_t end[DIGEST_BYTES + 1];
     size_t got;
     enum err err = disk->ops->read_at(disk, name, 0, head, sizeof head, &got);
 
+    if (err == ERR_OK)
+        err = got < sizeof head ? ERR_FORMAT : get_head(&in, found);
+    if (err == ERR_OK)
+        err =
+            disk->ops->read_at(disk, name, checkpoint_bytes(found->state_size),
+                               end, sizeof end, &got);
     if (err != ERR_OK)
         return err;
-    if (got < sizeof head || get_u64(&in) != CHECKPOINT_MAGIC)
-        return ERR_FORMAT;
-    in.at = sizeof head - sizeof state_size;
-    state_size = get_u64(&in);
-    if (state_size > SIZE_MAX / 2)
-        return ERR_FORMAT;
-    err = disk->ops->read_at(disk, name,
-                             checkpoint_bytes(state_size) + DIGEST_BYTES - 1,
-                             end, sizeof end, &got);
-    return err != ERR_OK || got == 1 ? err : ERR_FORMAT;
+    memcpy(said->bytes, end, DIGEST_BYTES);
+    return got == DIGEST_BYTES ? ERR_OK : ERR_FORMAT;
 }
 
-/* Which of the two files to write over: the one that is not the newest whole
- * one.  Steps alternate when all goes well; after a crash the newest may be
- * either, so the choice is made by looking, not by counting. */
-static enum err load(struct disk *disk, const char *name, uint8_t **data,
-                     struct checkpoint *checkpoint)
+/* Of the first bytes, as many at a time as the block holds. */
+static enum err hash_file(struct disk *disk, const char *name, size_t size,
+                          uint8_t *block, size_t most, struct digest *digest)
 {
-    size_t size;
-    enum err err = look(disk, name);
+    struct hasher hasher;
+    enum err err = ERR_OK;
+    size_t got = 1;
 
-    if (err == ERR_OK)
-        err = disk->ops->read(disk, name, data, &size);
-    if (err != ERR_OK)
-        return err;
-    err = checkpoint_decode(*data, size, checkpoint);
-    if (err != ERR_OK) {
-        mem_free(*data);
-        *data = NULL;
+    hasher_init(&hasher);
+    for (size_t at = 0; err == ERR_OK && at < size && got > 0; at += got) {
+        const size_t wanted = size - at < most ? size - at : most;
+
+        err = disk->ops->read_at(disk, name, at, block, wanted, &got);
+        if (err == ERR_OK)
+            hasher_add(&hasher, block, got);
     }
+    *digest = hasher_end(&hasher);
     return err;
 }
 
-/* Index of the newest whole checkpoint, -1 if there is none.  ERR_IO and
- * ERR_NOMEM are real failures; a missing or broken file is not. */
+/* ERR_FORMAT if it is not whole.  Without `data` there is no state: who only
+ * looks does not need the memory, twice what a large model has in all. */
+static enum err load(struct disk *disk, const char *name, uint8_t **data,
+                     struct checkpoint *found)
+{
+    struct digest said = {{0}};
+    struct digest is = {{0}};
+    enum err err = look(disk, name, found, &said);
+    const size_t size = err == ERR_OK ? checkpoint_bytes(found->state_size) : 0;
+    const size_t most = data != NULL || size < LOOK_BYTES ? size : LOOK_BYTES;
+    uint8_t *const block = err == ERR_OK ? mem_new(most, 1) : NULL;
+
+    if (err == ERR_OK)
+        err = block == NULL ? ERR_NOMEM
+                            : hash_file(disk, name, size, block, most, &is);
+    if (err == ERR_OK && !digest_equal(&said, &is))
+        err = ERR_FORMAT;
+    if (err != ERR_OK || data == NULL) {
+        mem_free(block);
+        return err;
+    }
+    found->state = checkpoint_state(block);
+    *data = block;
+    return ERR_OK;
+}
+
+/* Index of the newest whole checkpoint, -1 if there is none; `data` as in load.
+ * ERR_IO and ERR_NOMEM are real failures; a missing or broken file is not.
+ * Steps alternate when all goes well; after a crash the newest may be either,
+ * so it is found by looking, not by counting. */
 static enum err newest(struct disk *disk, int *index, uint8_t **data,
                        struct checkpoint *checkpoint)
 {
     *index = -1;
-    *data = NULL;
     for (int i = 0; i < 2; i++) {
         struct checkpoint found;
         uint8_t *file = NULL;
-        const enum err err = load(disk, checkpoint_file[i], &file, &found);
+        const enum err err =
+            load(disk, checkpoint_file[i], data == NULL ? NULL : &file, &found);
 
         if (err == ERR_NOTFOUND || err == ERR_FORMAT)
             continue;
-        if (err != ERR_OK) {
-            mem_free(*data);
-            *data = NULL;
+        if (err != ERR_OK)
             return err;
+        if (*index >= 0 && found.step <= checkpoint->step) {
+            mem_free(file);
+            continue;
         }
-        if (*index < 0 || found.step > checkpoint->step) {
+        if (data != NULL) {
             mem_free(*data);
             *data = file;
-            *checkpoint = found;
-            *index = i;
-        } else {
-            mem_free(file);
         }
+        *checkpoint = found;
+        *index = i;
     }
     return ERR_OK;
 }
@@ -174,11 +213,9 @@ enum err store_save(struct disk *disk, const uint8_t *checkpoint, size_t size)
 {
     const struct disk_ops *ops = disk->ops;
     struct checkpoint last;
-    uint8_t *data;
     int index;
-    enum err err = newest(disk, &index, &data, &last);
+    enum err err = newest(disk, &index, NULL, &last);
 
-    mem_free(data);
     if (BUG(BUG_IN_PLACE) && index >= 0)
         return write_whole(disk, checkpoint_file[index], checkpoint, size);
     if (err == ERR_OK)

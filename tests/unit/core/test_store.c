@@ -143,6 +143,44 @@ static void test_damage_is_seen(void **state)
     memory_disk_close(&disk);
 }
 
+static enum err save_long(struct memory_disk *disk, uint32_t step)
+{
+    static uint8_t state[200000];
+    static uint8_t bytes[sizeof state + 1024];
+    const struct checkpoint checkpoint = {
+        .step = step, .state = state, .state_size = sizeof state};
+
+    assert_true(checkpoint_bytes(sizeof state) <= sizeof bytes);
+    memset(state, (int)step, sizeof state);
+    return store_save(&disk->disk, bytes,
+                      checkpoint_encode(&checkpoint, bytes));
+}
+
+/* Who saves looks at the files a block at a time: damage anywhere in the newer
+ * one makes it the one that is written over. */
+static void test_damage_is_seen_by_blocks(void **state)
+{
+    static const size_t places[] = {0, 65535, 65536, 150000, 199999};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        struct memory_disk disk;
+        struct memory_file *newest;
+
+        memory_disk_init(&disk);
+        assert_int_equal(save_long(&disk, 1), ERR_OK);
+        assert_int_equal(save_long(&disk, 2), ERR_OK);
+        newest = memory_disk_find(&disk, "checkpoint.1");
+        assert_non_null(newest);
+        newest->data[places[i]] ^= 1;
+        assert_int_equal(save_long(&disk, 3), ERR_OK);
+        newest = memory_disk_find(&disk, "checkpoint.1");
+        assert_non_null(newest);
+        assert_int_equal(newest->data[newest->size / 2], 3);
+        memory_disk_close(&disk);
+    }
+}
+
 static void test_torn_journal_is_cut(void **state)
 {
     const struct record job = {.kind = RECORD_JOB, .job = 9};
@@ -251,6 +289,7 @@ int main(void)
         cmocka_unit_test(test_old_or_new),
         cmocka_unit_test(test_half_a_file_is_emptied),
         cmocka_unit_test(test_damage_is_seen),
+        cmocka_unit_test(test_damage_is_seen_by_blocks),
         cmocka_unit_test(test_torn_journal_is_cut),
         cmocka_unit_test(test_lost_receipts),
         cmocka_unit_test(test_walk_stops_at_rubbish),
