@@ -204,8 +204,9 @@ static void prepare(struct training *t, const char *text, const char *shape)
     if (t->threads > 1)
         CHECK(threads_new(t->threads, &pool) == ERR_OK);
     CHECK(t->net.tensor_count <= TENSORS_MAX);
-    CHECK(neural_work_new(&t->net, t->batch, isa_best(), pool, &t->work,
-                          &why) == ERR_OK);
+    CHECK(neural_work_new(&t->net, t->batch,
+                          t->micro < t->batch ? t->micro : t->batch, isa_best(),
+                          pool, &t->work, &why) == ERR_OK);
     t->parameters = mem_new(t->net.parameters, sizeof *t->parameters);
     t->sum = mem_new(t->net.parameters, sizeof *t->sum);
     CHECK(t->parameters != NULL && t->sum != NULL);

@@ -108,7 +108,7 @@ static enum err net_init(struct net *net, enum isa isa, struct pool *pool)
         net->target == NULL || net->weight == NULL || net->size == NULL ||
         net->loss == NULL)
         return ERR_NOMEM;
-    return neural_work_new(neural, most, isa, pool, &net->work, NULL);
+    return neural_work_new(neural, most, chunk, isa, pool, &net->work, NULL);
 }
 
 static enum err net_open(const struct brief *brief, const struct shelf *shelf,

@@ -55,7 +55,8 @@ enum err networked_init(struct networked *net, const struct neural_model *model,
         err = ERR_NOMEM;
     if (err == ERR_OK)
         err = neural_work_new(&model->neural, sampler_chunk_most(&made.sampler),
-                              isa, pool_serial(), &made.work, NULL);
+                              sampler_chunk_most(&made.sampler), isa,
+                              pool_serial(), &made.work, NULL);
     if (err == ERR_OK)
         *net = made;
     else

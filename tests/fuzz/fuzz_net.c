@@ -60,7 +60,7 @@ static void check_scores(const struct neural *net)
     neural_draw(net, 1, parameters);
     for (size_t i = 0; i < neural_floats(&net->in); i++)
         x[i] = (float)(i % 7) / 7;
-    FUZZ_REQUIRE(neural_work_new(net, 1, isa_best(), pool_serial(), &work,
+    FUZZ_REQUIRE(neural_work_new(net, 1, 1, isa_best(), pool_serial(), &work,
                                  &why) == ERR_OK);
     FUZZ_REQUIRE(neural_work_load(work, parameters) == ERR_OK);
     if (neural_work_scores(work, x, 1, scores) == ERR_OK)

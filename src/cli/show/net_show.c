@@ -9,72 +9,95 @@
 #include "base/pool.h"
 #include "math/isa.h"
 #include "model/net/work.h"
+#include "node/host/outbox.h"
+#include "wire/codec.h"
 
-/* Of each parameter a worker fills a weight as evaluators are given it (fp64;
+/* What is counted are bytes that are written to: memory that is only set aside
+ * costs nothing, unless it is short, since then it is cleared (base/mem.c).
+ * tests/memory/network.py measures.
+ *
+ * Of each parameter a worker fills a weight as evaluators are given it (fp64;
  * fp32 is widened where it came) and as layers take it (fp32), a sum, and an
- * exponent; tests/memory/network.py measures. */
+ * exponent; it sets aside vectors for coded answers, for messages of other
+ * kinds and for rounds to come, and exponents of those. */
 #define WEIGHT_BYTES                                                           \
     (sizeof(double) + sizeof(float) + sizeof(int64_t) + sizeof(int16_t))
-/* It sets aside twelve vectors more, for rounds to come, which take memory once
- * they are written to; short ones are, when they are cleared (base/mem.c). */
-#define SPARE_VECTORS 12u
-#define SHORT_VECTOR  (UINT32_C(1) << 20)
+#define WEIGHT_SPARE (14 * sizeof(double) + 3 * sizeof(int16_t))
+#define SHORT_VECTOR (UINT32_C(1) << 20)
 
 /* A connection encrypts ahead of the kernel, and takes apart what has come:
  * beyond so many bytes of an answer it waits. */
 #define LINK_MOST (UINT32_C(5) << 19)
 
-/* Of each parameter a coordinator with adam and few workers on connections
- * takes so many bytes (state, sums, receipt, checkpoint, messages), up to so
- * many as answers cross, and what short vectors set aside.  Measured, not
- * counted: tests/memory/network.py. */
-#define STEER_BYTES       150u
-#define STEER_BYTES_MOST  230u
-#define STEER_BYTES_SPARE 40u
+/* Of each parameter a coordinator with adam fills the first weight, its own and
+ * two moments, those three in a checkpoint, two sums, a gradient, an exponent,
+ * and at the end the weight twice, as result and as its file.  It sets aside a
+ * gradient, three vectors of messages, and their exponents.  (The second sum it
+ * may not need, nor the second round.) */
+#define STEER_BYTES (12 * sizeof(double) + sizeof(int16_t))
+#define STEER_SPARE (4 * sizeof(double) + sizeof(int16_t))
+/* An answer as it comes: sums on a grid of 26 bits, and the sign. */
+#define ANSWER_BYTES sizeof(float)
 
 enum { SHAPE_SIZE = 48, SIZE_SIZE = 24 };
 
-/* What so many samples at a time take. */
-static enum err work_bytes(const struct neural *net, uint32_t samples,
-                           uint32_t threads, size_t *bytes, struct why *why)
+/* Of the samples of one call. */
+static enum err work_needs(const struct neural *net, uint32_t micro,
+                           uint32_t threads, struct net_work *needs,
+                           struct why *why)
 {
     struct pool counted = {
         .threads = threads}; /* It runs nothing: only its size is asked. */
     struct neural_work *work;
-    const enum err err =
-        neural_work_new(net, samples, isa_best(), &counted, &work, why);
+    const enum err err = neural_work_new(net, needs->samples, micro, isa_best(),
+                                         &counted, &work, why);
 
     if (err != ERR_OK)
         return err == ERR_NOMEM ? why_set(why, err, "out of memory") : err;
-    *bytes = neural_work_bytes(work);
+    needs->samples = neural_work_near(work);
+    needs->bytes = neural_work_bytes(work);
     neural_work_free(work);
     return ERR_OK;
+}
+
+/* Two rounds as they are sent, weights in fp32: one may still be on its way. */
+static size_t rounds_bytes(const struct neural *net)
+{
+    const uint32_t dims = neural_sums_dims(net);
+    const size_t bound = codec_vectors_bound(dims, dims);
+
+    return 2 * (bound < SHORT_VECTOR ? bound : net->parameters * sizeof(float));
 }
 
 enum err net_needs(const struct neural *net, uint32_t micro, uint32_t threads,
                    struct net_needs *needs, struct why *why)
 {
-    const size_t vector = net->parameters * sizeof(double);
+    const size_t count = net->parameters;
+    const size_t vector = count * sizeof(double);
     const bool is_short = vector < SHORT_VECTOR;
-    const size_t each =
-        WEIGHT_BYTES + (is_short ? SPARE_VECTORS * sizeof(double) : 0);
-    const size_t spare = is_short ? STEER_BYTES_SPARE : 0;
-    struct net_needs made = {.samples = neural_together(micro),
-                             .micro = micro,
-                             .threads = threads,
-                             .weights = net->parameters * each,
-                             .link = vector < LINK_MOST ? vector : LINK_MOST,
-                             .under_way = 2 * vector,
-                             .steers = net->parameters * (STEER_BYTES + spare),
-                             .steers_most =
-                                 net->parameters * (STEER_BYTES_MOST + spare)};
-    enum err err = work_bytes(net, made.samples, threads, &made.work, why);
+    const size_t images =
+        neural_together(micro) * neural_floats(&net->in) * sizeof(float);
+    struct net_needs made = {
+        .threads = threads,
+        .weights = count * (WEIGHT_BYTES + (is_short ? WEIGHT_SPARE : 0)),
+        .link = vector < LINK_MOST ? vector : LINK_MOST,
+        .all = {.samples = neural_together(micro)},
+        .one = {.samples = micro},
+        .steers = count * (STEER_BYTES + (is_short ? STEER_SPARE : 0)) +
+                  rounds_bytes(net),
+        .answer = count * ANSWER_BYTES};
+    enum err err = work_needs(net, micro, threads, &made.all, why);
 
     if (err == ERR_OK)
-        err = work_bytes(net, micro, threads, &made.least, why);
-    if (err == ERR_OK)
-        *needs = made;
-    return err;
+        err = work_needs(net, micro, threads, &made.one, why);
+    if (err != ERR_OK)
+        return err;
+    made.all.bytes += images;
+    made.one.bytes += images;
+    if (vector <= OUTBOX_SHORT_BYTES)
+        made.one.bytes += vector;
+    *needs = made;
+    return ERR_OK;
 }
 
 static const char *shape_text(const struct neural_shape *s,
@@ -101,28 +124,32 @@ static void show_line(const char *layer, const char *shape, size_t parameters,
                  (unsigned long long)flops);
 }
 
+static void show_worker(const char *code, const struct net_needs *needs,
+                        const struct net_work *work)
+{
+    char all[SIZE_SIZE], some[SIZE_SIZE];
+
+    (void)printf("           %s: %s, with %s for %u images at a time\n", code,
+                 size_text(needs->weights + needs->link + work->bytes, all),
+                 size_text(work->bytes, some), work->samples);
+}
+
 static void show_memory(const struct neural *net, const struct net_needs *needs)
 {
-    const size_t always = needs->weights + needs->link;
-    char weights[SIZE_SIZE], link[SIZE_SIZE], all[SIZE_SIZE], most[SIZE_SIZE],
-        work[SIZE_SIZE];
+    char some[SIZE_SIZE], more[SIZE_SIZE];
 
     (void)printf("memory     of a worker, beside program and rows: weights %s "
                  "(%zu bytes each), messages %s, %u thread%s\n",
-                 size_text(needs->weights, weights),
-                 needs->weights / net->parameters, size_text(needs->link, link),
+                 size_text(needs->weights, some),
+                 needs->weights / net->parameters, size_text(needs->link, more),
                  needs->threads, needs->threads == 1 ? "" : "s");
-    (void)printf("           uncoded: %s, with %s for %u images at a time\n",
-                 size_text(always + needs->work, all),
-                 size_text(needs->work, work), needs->samples);
-    (void)printf("           steal: %s to %s, with %s for %u images at a time, "
-                 "as messages cross\n",
-                 size_text(always + needs->least, all),
-                 size_text(always + needs->least + needs->under_way, most),
-                 size_text(needs->least, work), needs->micro);
+    show_worker("uncoded", needs, &needs->all);
+    show_worker("steal", needs, &needs->one);
     (void)printf(
-        "           coordinator, with adam: %s to %s, as answers cross\n",
-        size_text(needs->steers, all), size_text(needs->steers_most, most));
+        "           of the coordinator, with adam: up to %s (%zu bytes a "
+        "weight), and %s for each worker\n",
+        size_text(needs->steers, some), needs->steers / net->parameters,
+        size_text(needs->answer, more));
 }
 
 void net_show(const struct neural_model *model, const struct net_needs *needs)
@@ -165,16 +192,16 @@ json_t *net_json(const struct neural_model *model,
     }
     return json_pack(
         "{s:s, s:o, s:o, s:I, s:I, s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-        "s:I, s:I, s:I}}",
+        "s:I, s:I}}",
         "net", model->text, "input", shape_json(&net->in), "layers", layers,
         "parameters", (json_int_t)net->parameters, "flops",
-        (json_int_t)neural_flops(net), "memory", "images",
-        (json_int_t)needs->samples, "threads", (json_int_t)needs->threads,
-        "weight_bytes", (json_int_t)(needs->weights / net->parameters),
-        "weights", (json_int_t)needs->weights, "messages",
-        (json_int_t)needs->link, "work", (json_int_t)needs->work, "microbatch",
-        (json_int_t)needs->micro, "microbatch_work", (json_int_t)needs->least,
-        "under_way", (json_int_t)needs->under_way, "coordinator",
-        (json_int_t)needs->steers, "coordinator_most",
-        (json_int_t)needs->steers_most);
+        (json_int_t)neural_flops(net), "memory", "threads",
+        (json_int_t)needs->threads, "weight_bytes",
+        (json_int_t)(needs->weights / net->parameters), "weights",
+        (json_int_t)needs->weights, "messages", (json_int_t)needs->link,
+        "uncoded_images", (json_int_t)needs->all.samples, "uncoded_work",
+        (json_int_t)needs->all.bytes, "steal_images",
+        (json_int_t)needs->one.samples, "steal_work",
+        (json_int_t)needs->one.bytes, "coordinator", (json_int_t)needs->steers,
+        "coordinator_worker", (json_int_t)needs->answer);
 }

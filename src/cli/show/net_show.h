@@ -10,18 +10,20 @@
 #include "base/err.h"
 #include "model/net/neural_model.h"
 
-/* What a worker that trains it takes of memory: weights, link and work if it
- * computes its part in one (uncoded); with `steal`, where it computes a
- * microbatch at a time, weights, link and least, and up to under_way more. */
+struct net_work {
+    uint32_t samples; /* That go forward and back together. */
+    size_t bytes;     /* Activations, gradients, scratch, what is sent. */
+};
+
+/* What those who train it take of memory, in bytes: a worker weights and link,
+ * and `all` if it computes its part in one (uncoded), `one` if a microbatch at
+ * a time (steal); the coordinator steers, and an answer for each worker. */
 struct net_needs {
-    uint32_t samples, micro; /* At a time, at most and at least. */
-    uint32_t threads;        /* Of the worker. */
-    size_t weights;          /* Bytes for all of them. */
-    size_t link;             /* What a connection keeps of messages. */
-    size_t under_way; /* Answers and weights of which there may be two. */
-    size_t steers, steers_most; /* The coordinator, in bytes. */
-    size_t work, least; /* Activations, gradients, scratch: of `samples` and
-                           `micro`. */
+    uint32_t threads; /* Of the worker. */
+    size_t weights;   /* For all of them. */
+    size_t link;      /* What a connection keeps of messages. */
+    struct net_work all, one;
+    size_t steers, answer;
 };
 
 /* ERR_UNSUPPORTED, with a sentence: this machine cannot train networks.

@@ -77,8 +77,8 @@ static enum err add_net(struct hasher *hasher, enum isa isa,
         sum = mem_new(net.parameters, sizeof *sum);
         err = parameters == NULL || sum == NULL
                   ? ERR_NOMEM
-                  : neural_work_new(&net, SAMPLES, isa, pool_serial(), &work,
-                                    &why);
+                  : neural_work_new(&net, SAMPLES, SAMPLES, isa, pool_serial(),
+                                    &work, &why);
     }
     if (err == ERR_OK) {
         neural_draw(&net, 2, parameters);

@@ -61,19 +61,29 @@ static void plan_boundaries(struct neural_work *w)
     }
 }
 
+/* Buffers of all samples that are at this boundary and no other. */
+static bool has_values(const struct neural_work *w, uint32_t b)
+{
+    return b > 0 && w->at[b].values == b && w->at[b].kept;
+}
+
+static bool has_slopes(const struct neural_work *w, uint32_t b)
+{
+    return b > w->lowest && w->at[b].gradient == b && w->at[b].whole;
+}
+
 static bool make_boundaries(struct neural_work *w)
 {
-    plan_boundaries(w);
     for (uint32_t b = 0; b <= w->net->layer_count; b++) {
         struct boundary *const at = &w->at[b];
-        const size_t all = at->row * w->samples + 16;
+        const size_t all = at->row * w->near + 16;
 
-        if (b > 0 && at->values == b && at->kept) {
+        if (has_values(w, b)) {
             at->value = take(w, all, sizeof(float));
             if (at->value == NULL)
                 return false;
         }
-        if (at->gradient == b && at->whole && b > w->lowest) {
+        if (has_slopes(w, b)) {
             at->slope = take(w, all, sizeof(float));
             if (at->slope == NULL)
                 return false;
@@ -90,14 +100,14 @@ static bool make_layers(struct neural_work *w)
         const struct layer *const l = layer_at(w, i);
 
         if (l->ops->kept != NULL)
-            w->kept[i] = take(w, w->samples * l->ops->kept(l) + 64, 1);
+            w->kept[i] = take(w, w->near * l->ops->kept(l) + 64, 1);
         if (l->ops->packed != NULL)
             w->packed[i] = take(w, l->ops->packed(l), sizeof(float));
         if ((l->ops->kept != NULL && w->kept[i] == NULL) ||
             (l->ops->packed != NULL && w->packed[i] == NULL))
             return false;
-        if (l->ops->shared != NULL && l->ops->shared(l, w->samples) > shared)
-            shared = l->ops->shared(l, w->samples);
+        if (l->ops->shared != NULL && l->ops->shared(l, w->near) > shared)
+            shared = l->ops->shared(l, w->near);
     }
     w->shared = take(w, shared, sizeof(float));
     return w->shared != NULL;
@@ -111,7 +121,7 @@ static bool make_thread(struct neural_work *w, struct layer_sink *sink)
     for (uint32_t i = 0; i < w->net->layer_count; i++) {
         const struct layer *const l = layer_at(w, i);
         const size_t need =
-            l->ops->scratch == NULL ? 0 : l->ops->scratch(l, w->samples);
+            l->ops->scratch == NULL ? 0 : l->ops->scratch(l, w->near);
 
         scratch = need > scratch ? need : scratch;
         floats = w->at[i].floats > floats ? w->at[i].floats : floats;
@@ -171,24 +181,25 @@ static void find_ends(struct neural_work *w)
 #define NEAR_BYTES (UINT64_C(2) << 20)
 #define NEAR_LEAST 16u /* Samples of a thread. */
 
-static uint32_t near_of(const struct neural_work *w)
+/* Whole microbatches, whose memory is made afterwards. */
+static uint32_t near_of(const struct neural_work *w, uint32_t micro)
 {
     const uint64_t least = (uint64_t)NEAR_LEAST * w->pool->threads;
     uint64_t kept = 1, again = 0, near;
 
     for (uint32_t b = 0; b <= w->net->layer_count; b++)
         kept += w->at[b].row * sizeof(float) *
-                ((w->at[b].value != NULL ? 1u : 0u) +
-                 (w->at[b].slope != NULL ? 1u : 0u));
+                ((has_values(w, b) ? 1u : 0u) + (has_slopes(w, b) ? 1u : 0u));
     for (uint32_t i = 0; i < w->net->layer_count; i++)
         again += layer_at(w, i)->ops->whole ? 24 * layer_at(w, i)->weights : 0;
     near = NEAR_BYTES / kept > least ? NEAR_BYTES / kept : least;
-    return again < near * kept && near < w->samples ? (uint32_t)near
-                                                    : w->samples;
+    if (again >= near * kept || near >= w->samples)
+        return w->samples;
+    return near < micro ? micro : (uint32_t)(near / micro * micro);
 }
 
 enum err neural_work_new(const struct neural *net, uint32_t samples,
-                         enum isa isa, struct pool *pool,
+                         uint32_t micro, enum isa isa, struct pool *pool,
                          struct neural_work **work, struct why *why)
 {
     const enum err err = gemm_machine(why);
@@ -198,7 +209,7 @@ enum err neural_work_new(const struct neural *net, uint32_t samples,
         return err;
     if (w == NULL)
         return ERR_NOMEM;
-    CHECK(samples > 0);
+    CHECK(samples > 0 && micro > 0 && micro <= samples);
     w->net = net;
     w->pool = pool;
     w->isa = isa;
@@ -208,12 +219,16 @@ enum err neural_work_new(const struct neural *net, uint32_t samples,
     w->at = take(w, net->layer_count + 1, sizeof *w->at);
     w->kept = take(w, net->layer_count, sizeof *w->kept);
     w->packed = take(w, net->layer_count, sizeof *w->packed);
-    if (w->at == NULL || w->kept == NULL || w->packed == NULL ||
-        !make_boundaries(w) || !make_layers(w) || !make_threads(w)) {
+    if (w->at == NULL || w->kept == NULL || w->packed == NULL) {
         neural_work_free(w);
         return ERR_NOMEM;
     }
-    w->near = near_of(w);
+    plan_boundaries(w);
+    w->near = near_of(w, micro);
+    if (!make_boundaries(w) || !make_layers(w) || !make_threads(w)) {
+        neural_work_free(w);
+        return ERR_NOMEM;
+    }
     *work = w;
     return ERR_OK;
 }
@@ -255,4 +270,9 @@ void neural_work_free(struct neural_work *w)
 size_t neural_work_bytes(const struct neural_work *w)
 {
     return w->bytes;
+}
+
+uint32_t neural_work_near(const struct neural_work *w)
+{
+    return w->near;
 }

@@ -80,7 +80,7 @@ enum err neural_model_scores(const struct neural_model *model,
     const struct neural *const net = &model->neural;
     const uint32_t most = rows_at_a_time(net);
     struct neural_work *work = NULL;
-    enum err err = neural_work_new(net, most, isa, pool, &work, why);
+    enum err err = neural_work_new(net, most, 1, isa, pool, &work, why);
     float *const x = mem_new(most * neural_floats(&net->in), sizeof *x);
     float *const said = mem_new(most * neural_floats(&net->out), sizeof *said);
 

@@ -462,9 +462,7 @@ static struct neural_rows rows_from(const struct neural_work *w,
 static enum err go_through(struct neural_work *w,
                            const struct neural_rows *rows, double *loss)
 {
-    const uint32_t near = w->near < rows->micro
-                              ? rows->micro
-                              : w->near / rows->micro * rows->micro;
+    const uint32_t near = w->near / rows->micro * rows->micro;
     enum err err = ERR_OK;
 
     for (uint32_t s = 0; err == ERR_OK && s < rows->count; s += near) {
@@ -492,7 +490,7 @@ enum err neural_work_gradient(struct neural_work *w,
     enum err err;
 
     CHECK(w->parameters != NULL && rows->count <= w->samples);
-    CHECK(rows->micro > 0);
+    CHECK(rows->micro > 0 && rows->micro <= w->near);
     w->rows = rows;
     w->training = true;
     begin_sums(w, sums);
@@ -513,17 +511,24 @@ enum err neural_work_scores(struct neural_work *w, const float *x,
 {
     const struct neural_rows rows = {.count = count, .micro = 1, .x = x};
     const uint32_t end = w->net->layer_count;
-    enum err err;
+    enum err err = ERR_OK;
 
     CHECK(w->parameters != NULL && count <= w->samples);
     w->rows = &rows;
     w->training = false;
     begin_sums(w, NULL);
-    err = forward(w);
-    for (uint32_t s = 0; err == ERR_OK && s < count; s++)
-        memcpy(scores + s * w->at[end].floats,
-               value_of(w, &w->threads[0], end, s),
-               w->at[end].floats * sizeof *scores);
+    for (uint32_t s = 0; err == ERR_OK && s < count; s += w->near) {
+        const uint32_t left = count - s;
+        const struct neural_rows some =
+            rows_from(w, &rows, s, left < w->near ? left : w->near);
+
+        w->rows = &some;
+        err = forward(w);
+        for (uint32_t i = 0; err == ERR_OK && i < some.count; i++)
+            memcpy(scores + (s + i) * w->at[end].floats,
+                   value_of(w, &w->threads[0], end, i),
+                   w->at[end].floats * sizeof *scores);
+    }
     w->rows = NULL;
     return err;
 }

@@ -28,14 +28,17 @@ static inline uint32_t neural_together(uint32_t micro)
     return micro < NEURAL_TOGETHER ? NEURAL_TOGETHER / micro * micro : micro;
 }
 
-/* For at most `samples` at a time; net and pool are borrowed.  ERR_UNSUPPORTED,
- * with a sentence: this machine has no fused multiply-add.  ERR_NOMEM. */
+/* For at most `samples` at a time, in microbatches of at most `micro`; net and
+ * pool are borrowed.  ERR_UNSUPPORTED, with a sentence: this machine has no
+ * fused multiply-add.  ERR_NOMEM. */
 MUST_CHECK enum err neural_work_new(const struct neural *net, uint32_t samples,
-                                    enum isa isa, struct pool *pool,
+                                    uint32_t micro, enum isa isa,
+                                    struct pool *pool,
                                     struct neural_work **work, struct why *why);
 void neural_work_free(struct neural_work *work); /* Accepts NULL. */
-/* Bytes that it took. */
+/* Bytes that it took, and how many samples go forward and back together. */
 size_t neural_work_bytes(const struct neural_work *work);
+uint32_t neural_work_near(const struct neural_work *work);
 
 /* Before the first call and whenever the parameters change; they are borrowed.
  * ERR_RANGE: one is not finite. */

@@ -55,7 +55,8 @@ struct neural_work {
     uint32_t lowest; /* The first layer with weights: gradients end there. */
     size_t parts;    /* Parameters up to the last that goes sample by sample. */
     size_t bytes;
-    uint32_t near; /* Samples that go forward and back together. */
+    uint32_t near; /* Samples that go forward and back together: there is memory
+                      for so many. */
     /* The stretch at hand. */
     const struct neural_rows *rows;
     uint32_t begun;      /* Microbatches before these. */

@@ -17,7 +17,8 @@
 #include "base/err.h"
 #include "node/host/posting.h"
 
-#define OUTBOXES 2u
+#define OUTBOXES           2u
+#define OUTBOX_SHORT_BYTES (8u << 20) /* Sums that one may have twice. */
 
 struct outbox {
     struct blob *boxes[OUTBOXES]; /* NULL: none yet. */

@@ -177,6 +177,16 @@ static bool pack_exponents(struct posting *posting,
     return true;
 }
 
+/* Two in turn: memory that is given back and taken again is cleared, all of it,
+ * although a network's round fills a quarter. */
+static void swap_vectors(struct posting *posting)
+{
+    struct blob *const sent = posting->vectors;
+
+    posting->vectors = posting->before;
+    posting->before = sent;
+}
+
 static bool share_vectors(struct posting *posting,
                           const struct msg_round *round)
 {
@@ -187,6 +197,8 @@ static bool share_vectors(struct posting *posting,
     if (posting->vectors_size > 0 && key_equal(&posting->sent_key, &round->key))
         return true;
     posting->vectors_size = 0;
+    if (posting->vectors != NULL && posting->vectors->holders > 1)
+        swap_vectors(posting);
     if (blob_fresh(&posting->vectors, bound) == NULL)
         return false;
     size = codec_encode_weights(round, posting->vectors->bytes, bound);
@@ -229,6 +241,7 @@ bool posting_fill(struct posting *posting, uint32_t berth,
 void posting_close(struct posting *posting)
 {
     blob_drop(posting->vectors);
+    blob_drop(posting->before);
     blob_drop(posting->exponents);
     *posting = (struct posting){0};
 }

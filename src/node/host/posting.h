@@ -62,6 +62,7 @@ struct posting {
     struct laid laid[BOARD_ROUNDS];
     struct round_key sent_key; /* Of `vectors`. */
     struct blob *vectors;      /* NULL: none yet. */
+    struct blob *before;       /* What links may still be sending. */
     size_t vectors_size;
     /* Packed exponents of the scale with this name: they change rarely. */
     struct blob *exponents; /* NULL: none yet. */

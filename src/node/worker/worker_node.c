@@ -35,7 +35,6 @@
 #define QUICK_US      400 /* Not worth a thread's waking. */
 #define FINISH_US     SECOND_US
 #define INBOX         UINT64_MAX /* `kept` of a round that lies there. */
-#define SHORT_BYTES   (8u << 20) /* Sums that one may have twice. */
 
 struct node {
     const struct worker_node_options *options;
@@ -430,10 +429,10 @@ static uint32_t boxes(const struct node *node)
 {
     const bool more =
         node->work.what.kind == EVALUATE_HESSVEC ||
-        node->evaluator->shard_max > SHORT_BYTES ||
+        node->evaluator->shard_max > OUTBOX_SHORT_BYTES ||
         evaluator_has_vector(node->evaluator, node->work.what.kind);
 
-    return more && node->lent.dims * sizeof *node->lent.sum > SHORT_BYTES
+    return more && node->lent.dims * sizeof *node->lent.sum > OUTBOX_SHORT_BYTES
                ? 1
                : OUTBOXES;
 }

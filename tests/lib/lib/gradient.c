@@ -67,8 +67,8 @@ static double gradient(const struct neural *net, const float *parameters,
     }
     for (uint32_t t = 0; t < TENSORS_MAX; t++)
         exponent[t] = EXPONENT;
-    CHECK(neural_work_new(net, samples, isa_best(), pool_serial(), &work,
-                          &why) == ERR_OK);
+    CHECK(neural_work_new(net, samples, samples, isa_best(), pool_serial(),
+                          &work, &why) == ERR_OK);
     CHECK(neural_work_load(work, parameters) == ERR_OK);
     CHECK(neural_work_gradient(work, &rows, &sums) == ERR_OK);
     neural_work_free(work);

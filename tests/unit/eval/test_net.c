@@ -240,7 +240,7 @@ static void test_by_hand(void **state)
     evaluator = open_net(&b, isa_best(), pool_serial());
     assert_int_equal(tally_init(&tally, b.dims, CHUNKS), ERR_OK);
     assert_int_equal(run(&b, evaluator, 2, 0, CHUNKS, &tally), ERR_OK);
-    assert_int_equal(neural_work_new(&b.model.neural, MICRO, isa_best(),
+    assert_int_equal(neural_work_new(&b.model.neural, MICRO, MICRO, isa_best(),
                                      pool_serial(), &work, NULL),
                      ERR_OK);
     sum = mem_new(b.dims, sizeof *sum);

@@ -216,9 +216,9 @@ static bool agrees(const struct neural *net, const struct neural_rows *rows,
         exponent[t] = EXPONENT;
     for (size_t i = 0; i < net->parameters; i++)
         exact[i] = (double)parameters[i];
-    assert_int_equal(
-        neural_work_new(net, SAMPLES, isa_best(), pool_serial(), &work, &why),
-        ERR_OK);
+    assert_int_equal(neural_work_new(net, SAMPLES, SAMPLES, isa_best(),
+                                     pool_serial(), &work, &why),
+                     ERR_OK);
     assert_int_equal(neural_work_load(work, parameters), ERR_OK);
     assert_int_equal(neural_work_gradient(work, rows, &sums), ERR_OK);
     loss = neural_ref_loss(net, exact, rows);

@@ -62,6 +62,10 @@ static const char *const cnn =
     "conv3x3x16 relu conv3x3x32+1 relu pool2 drop.25 dense40 relu drop.5 "
     "dense10";
 
+/* It keeps so much of a sample that not all go forward at once. */
+static const char *const wide =
+    "conv1x1x256 relu conv1x1x256 relu conv3x3x8 dense10";
+
 struct made {
     struct neural net;
     float *parameters;
@@ -129,8 +133,8 @@ static struct neural_work *work_of(const struct made *m, enum isa isa,
     struct neural_work *work = NULL;
     struct why why = {{0}};
 
-    assert_int_equal(neural_work_new(&m->net, BATCH, isa, pool, &work, &why),
-                     ERR_OK);
+    assert_int_equal(
+        neural_work_new(&m->net, BATCH, MICRO, isa, pool, &work, &why), ERR_OK);
     assert_int_equal(neural_work_load(work, m->parameters), ERR_OK);
     return work;
 }
@@ -219,12 +223,11 @@ static void come_together(const char *text)
     made_free(all);
 }
 
-/* The second keeps so much of a sample that not all go forward at once. */
 static void microbatches_may_come_together(void **state)
 {
     (void)state;
     come_together(cnn);
-    come_together("conv1x1x256 relu conv1x1x256 relu conv3x3x8 dense10");
+    come_together(wide);
 }
 
 /* What is drawn for a sample does not hang on where it stands. */
@@ -241,6 +244,23 @@ static void draws_follow_the_sample(void **state)
     assert_int_equal(gradient(m, work, 4, 1, 1, &later), ERR_OK);
     assert_true(both == one + other);
     assert_true(other != later);
+    neural_work_free(work);
+    made_free(m);
+}
+
+static void scores_of_samples_are_their_own(void **state)
+{
+    struct made *const m = make(wide);
+    struct neural_work *const work = work_of(m, isa_best(), pool_serial());
+    float all[BATCH * 10], one[10];
+
+    (void)state;
+    assert_int_equal(neural_work_scores(work, m->x, BATCH, all), ERR_OK);
+    for (size_t s = 0; s < BATCH; s++) {
+        assert_int_equal(neural_work_scores(work, m->x + s * IMAGE, 1, one),
+                         ERR_OK);
+        assert_memory_equal(all + s * 10, one, sizeof one);
+    }
     neural_work_free(work);
     made_free(m);
 }
@@ -504,6 +524,7 @@ int main(void)
         cmocka_unit_test(one_hash_on_all_sets_and_threads),
         cmocka_unit_test(microbatches_may_come_together),
         cmocka_unit_test(draws_follow_the_sample),
+        cmocka_unit_test(scores_of_samples_are_their_own),
         cmocka_unit_test(scores_drop_nothing),
         cmocka_unit_test(sizes_bound_the_sums),
         cmocka_unit_test(sizes_are_rounded_up),
