@@ -325,6 +325,10 @@ MUSTER_API const double *muster_weights(const struct muster_model *model);
  * then biases; NULL of other models. */
 MUSTER_API const char *muster_layers(const struct muster_model *model);
 MUSTER_API const float *muster_parameters(const struct muster_model *model);
+/* Of a network height, width and channels of its rows, 1, 1 and `features` if
+ * they are no images; 0, 0, 0 of other models. */
+MUSTER_API void muster_shape(const struct muster_model *model,
+                             uint32_t shape[3]);
 /* `classes` numbers, ascending; NULL if there are none. */
 MUSTER_API const double *muster_classes(const struct muster_model *model);
 /* The word that class k stands for; NULL if classes are numbers. */

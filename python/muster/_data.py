@@ -145,8 +145,56 @@ def rows_of(x, labels=None, weights=None):
         return Rows("arrow", x, labels, weights)
     array = numbers_of(x)
     if array.ndim != 2:
-        raise ValueError(f"rows must be two-dimensional, not {array.ndim}-dimensional")
+        more = "; X.reshape(len(X), -1) makes rows of images" if is_images(array) else ""
+        raise ValueError(f"rows must be two-dimensional, not {array.ndim}-dimensional{more}")
     return Rows("dense", Array.of(array), labels, weights).name(names_of(x))
+
+
+# --- images -------------------------------------------------------------------
+
+def is_images(x):
+    return getattr(x, "ndim", 2) in (3, 4)
+
+
+def flat(x):
+    """Images as rows: pixel after pixel, the channels of a pixel side by side."""
+    return x.reshape(len(x), -1) if is_images(x) and len(x) else x
+
+
+def sides_of(x):
+    return tuple(int(side) for side in x.shape[1:])
+
+
+def own_shape(x, said):
+    """The shape of an array's images, which `said` (or None) must not contradict."""
+    own = sides_of(x)
+    first = len(own) == 3 and own[0] in (1, 3) and own[2] > 4  # Channels, as torch has them.
+    wanted = None if said is None else (*said, 1)[:3]
+    if first and own[0] == 1 and wanted != own:
+        own = (own[1], own[2], 1)
+    elif first and said is None:
+        raise ValueError(f"images of {own}, which looks like channels before pixels; give "
+                         f"np.moveaxis(X, 1, -1), or say shape={own} if that is what they are")
+    if wanted is not None and wanted != (*own, 1)[:3]:
+        raise ValueError(f"shape {tuple(said)}, and X itself has images of {own}; leave out shape")
+    return own
+
+
+def like_trained(x, shape):
+    """Images as rows if they are of that shape, a network's: numbers in another
+    order are as many, and nothing else would tell.  Rows are in its order."""
+    if not is_images(x) or shape is None:
+        return x
+    own = sides_of(x)
+    whole = (*own, 1)[:3]
+    if shape[:2] == (1, 1):
+        raise ValueError(f"X has images of {own}, and the network was trained on rows of {shape[2]} "
+                         "numbers; give X.reshape(len(X), -1) if that is their order")
+    if whole != shape and not (own[0] == 1 and (*own[1:], 1) == shape):
+        first = len(own) == 3 and (*own[1:], own[0]) == shape
+        raise ValueError(f"X has images of {own}, and the network was trained on images of {shape}"
+                         f"; {'np.moveaxis(X, 1, -1) makes them so' if first else 'give such'}")
+    return flat(x)
 
 
 # --- what is no number --------------------------------------------------------

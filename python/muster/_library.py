@@ -93,7 +93,7 @@ OTHERS = dict(
     muster_data_free=("p", None),
     muster_data_rows=("p", C.c_uint64), muster_free=("p", None),
     muster_weights=("p", C.POINTER(C.c_double)), muster_classes=("p", C.POINTER(C.c_double)),
-    muster_layers=("p", C.c_char_p), muster_parameters=("p", C.POINTER(C.c_float)),
+    muster_shape=("pp", None), muster_layers=("p", C.c_char_p), muster_parameters=("p", C.POINTER(C.c_float)),
     muster_word=("pu", C.c_char_p), muster_column=("pu", C.c_char_p), muster_text_free=("p", None),
     muster_answers_free=("p", None),
     muster_group_address=("p", C.c_char_p), muster_cancel=("p", None),

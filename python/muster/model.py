@@ -76,6 +76,14 @@ class Model:
         return text and text.decode()
 
     @property
+    def shape(self):
+        """Of a network (height, width, channels) of its rows, (1, 1, features) if they
+        are no images; else None."""
+        sides = (C.c_uint32 * 3)()
+        lib.muster_shape(self.handle.pointer, sides)
+        return tuple(sides) if self.layers else None
+
+    @property
     def weights(self):
         """outputs x (features and the constant, if there is one); of a network all
         its numbers, layer after layer, weights before biases."""
@@ -124,7 +132,7 @@ class Model:
 
     def answer(self, what, x, wide):
         """rows x wide numbers."""
-        rows = _data.rows_of(_data.by_name(x, self.columns))
+        rows = _data.rows_of(_data.like_trained(_data.by_name(x, self.columns), self.shape))
         with rows.open() as data:
             if rows.kind == "file":
                 return self.answer_file(what, data, wide)
@@ -243,6 +251,18 @@ def labelled(x, labels, weights, recipe):
     return rows
 
 
+def image_rows(x, recipe):
+    """Images for a network as rows, whose shape the recipe then says."""
+    said = recipe.get("shape")
+    if _data.is_images(x) and (recipe.get("net") or recipe.get("init")):
+        if isinstance(said, str):
+            said = [int(side) for side in said.split("x") if side.isdecimal()]
+        said, x = _data.own_shape(x, said), _data.flat(x)
+    if isinstance(said, (tuple, list)):
+        recipe["shape"] = "x".join(map(str, said))
+    return x
+
+
 def has_port(address):
     port = address.rpartition(":")[2]
     return port.isdecimal() and int(port) > 0
@@ -283,6 +303,7 @@ def fit(x, labels=None, weights=None, *, watch=None, log=None, **recipe):
     if not str(recipe.get("solver", 0)).isdigit():
         raise ValueError(f"solver {recipe['solver']}: that is the number of LIBLINEAR's type; the "
                          "optimiser is named by optim")
+    x = image_rows(x, recipe)
     status, why, model = run(recipe, labelled(x, labels, weights, recipe), watch, log)
     if status:
         raise error_of(status, why, model)
@@ -298,7 +319,7 @@ def cross_validate(x, labels=None, weights=None, *, folds=5, **recipe):
     scores = (_library.Score * (folds + 1))()
     for score in scores:
         score.size = C.sizeof(score)
-    rows = labelled(x, labels, weights, recipe)
+    rows = labelled(image_rows(x, recipe), labels, weights, recipe)
     with _library.Recipe(recipe) as made, rows.open() as data:
         status, why = _run.beside(
             lambda: try_call(lib.muster_cross_validate, made.pointer, data.pointer, folds, scores),

@@ -33,20 +33,6 @@ PARAMETERS.update({
 })
 
 
-def own_shape(own, said):
-    """The shape of an array's images, which `said` (or None) must not contradict."""
-    first = len(own) == 3 and own[0] in (1, 3) and own[2] > 4  # Channels, as torch has them.
-    wanted = None if said is None else (*said, 1)[:3]
-    if first and own[0] == 1 and wanted != own:
-        own = (own[1], own[2], 1)
-    elif first and said is None:
-        raise ValueError(f"images of {own}, which looks like channels before pixels; give "
-                         f"np.moveaxis(X, 1, -1), or say shape={own} if that is what they are")
-    if wanted is not None and wanted != (*own, 1)[:3]:
-        raise ValueError(f"shape {tuple(said)}, and X itself has images of {own}; leave out shape")
-    return own
-
-
 class Network(Estimator):
     """Layers, shapes, passes; images where others have rows."""
 
@@ -73,23 +59,16 @@ class Network(Estimator):
             "a row of weight 0 takes its place in a batch, and so moves others to other batches")}}
 
     def _check_fit(self, x, y, weight):
-        self.shape_ = self.shape
-        if getattr(x, "ndim", 2) in (3, 4):
-            self.shape_ = own_shape(tuple(int(side) for side in x.shape[1:]), self.shape)
-        found = super()._check_fit(self._flat(x), y, weight)
+        self.shape_ = _data.own_shape(x, self.shape) if _data.is_images(x) else self.shape
+        found = super()._check_fit(_data.flat(x), y, weight)
         if self.shape_ is not None and np.prod(self.shape_) != self.n_features_in_:
             raise ValueError(f"shape {tuple(self.shape_)} has {np.prod(self.shape_)} numbers, and a "
                              f"row of X has {self.n_features_in_}")
         return found
 
-    @staticmethod
-    def _flat(x):
-        """Images as rows: pixel after pixel, the channels of a pixel side by side."""
-        return x.reshape(len(x), -1) if getattr(x, "ndim", 2) in (3, 4) and len(x) else x
-
     def _check_x(self, x):
         self._check_fitted()
-        return super()._check_x(self._flat(x))
+        return super()._check_x(_data.like_trained(x, self.model_.shape))
 
     def _recipe(self, model, count, sparse):
         more = check_recipe(self.recipe, SAID)

@@ -76,6 +76,17 @@ const float *muster_parameters(const struct muster_model *model)
                : NULL;
 }
 
+void muster_shape(const struct muster_model *model, uint32_t shape[3])
+{
+    const struct neural_shape in = model != NULL && model->file.net != NULL
+                                       ? model->file.net->neural.in
+                                       : (struct neural_shape){0, 0, 0};
+
+    shape[0] = in.height;
+    shape[1] = in.width;
+    shape[2] = in.channels;
+}
+
 const double *muster_classes(const struct muster_model *model)
 {
     return model != NULL && model->file.classes > 0 ? model->file.label : NULL;

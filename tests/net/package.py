@@ -903,6 +903,53 @@ y = np.abs(x[:, 0]) + x[:, 1]
 fitted = NetRegressor("dense16 relu dense1", passes=60, batch=32, lr=0.01).fit(x, y)
 print(fitted.score(x, y) > 0.95, fitted.predict(x[:2]).shape == (2,))
 """,
+    "networks: images of another shape than the training's": """
+from muster import NetClassifier, NetRegressor
+rng = np.random.default_rng(1)
+x, y = rng.integers(0, 256, (60, 6, 10, 3)).astype(np.uint8), np.arange(60) % 2
+words = np.array(["odd", "even"])[y]
+NET, HOW = "conv3x3x2 relu dense2", dict(passes=1, batch=32)
+def refused(f, *parts):
+    try:
+        f()
+    except ValueError as error:
+        return all(part in str(error) for part in parts) or print(error)
+def shapes(f, flat, trained="(6, 10, 3)"):
+    for sides in (3, 6, 10), (6, 3, 10), (10, 6, 3), (3, 20, 3), (18, 10), (60, 3):
+        advice = "np.moveaxis(X, 1, -1)" if sides == (3, 6, 10) else "give such"
+        print(refused(lambda: f(flat.reshape(-1, *sides)), str(sides), f"images of {trained}", advice))
+warnings.simplefilter("ignore")  # So short a training learns nothing.
+one = NetClassifier(NET, **HOW).fit(x, words)
+number = NetRegressor("conv3x3x2 relu dense1", **HOW).fit(x, y)
+one.save("shape.safetensors")
+loaded, flat = muster.load("shape.safetensors"), x.reshape(60, -1)
+for f in (one.predict, one.predict_proba, lambda x: one.score(x, words), number.predict,
+          pickle.loads(pickle.dumps(one)).predict, loaded.predict, loaded.probabilities):
+    shapes(f, flat)
+    print(np.array_equal(f(x), f(flat)), np.array_equal(f(x.astype(float)), f(flat)))
+# Grey ones have their channel or not, before or after the pixels.
+grey = x[..., 0]
+for model in NetClassifier(NET, **HOW).fit(grey, y), muster.fit(grey, y, net=NET, **HOW):
+    print(len({model.predict(z).tobytes() for z in (
+              grey, grey[..., None], grey[:, None], grey.reshape(60, -1))}) == 1,
+          refused(lambda: model.predict(grey.reshape(60, 10, 6)), "(10, 6)", "(6, 10, 1)"))
+# muster.fit takes images, too, and a shape in either form; rows have none.
+for more in {}, dict(n=2):
+    made = {muster.fit(z, words, net=NET, **HOW, **more, **shape).hash for z, shape in (
+            (x, {}), (x, dict(shape=(6, 10, 3))), (x, dict(shape="6x10x3")),
+            (flat, dict(shape=(6, 10, 3))), (flat, dict(shape="6x10x3")))}
+    print(made == {one.hash_})
+print(muster.cross_validate(x, y, net=NET, folds=2, **HOW)[0]["accuracy"] >= 0,
+      muster.fit(x, words, init="shape.safetensors", **HOW).shape == loaded.shape == (6, 10, 3),
+      refused(lambda: muster.fit(x, y, net=NET, shape="10x6x3"), "(10, 6, 3)", "(6, 10, 3)"),
+      refused(lambda: muster.fit(np.moveaxis(x, -1, 1), y, net=NET), "np.moveaxis(X, 1, -1)"),
+      refused(lambda: muster.fit(x, y), "X.reshape(len(X), -1)"))
+rows = NetClassifier("dense4 relu dense2", **HOW).fit(flat, y)
+for model in rows, rows.model_:
+    print(refused(lambda: model.predict(x), "(6, 10, 3)", "rows of 180 numbers"))
+print(refused(lambda: muster.fit(flat, y).predict(x), "X.reshape(len(X), -1)"),
+      rows.model_.shape == (1, 1, 180), muster.fit(flat, y).shape is None)
+""",
     "networks: arrays on another scale than the training rows'": """
 from muster import NetClassifier
 rng = np.random.default_rng(1)

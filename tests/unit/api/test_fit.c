@@ -190,6 +190,7 @@ static void test_networks_are_models(void **state)
     struct muster_model *read = NULL;
     char *text = NULL;
     size_t size = 0;
+    uint32_t shape[3];
 
     (void)state;
     assert_string_equal(info.kind, "softmax");
@@ -201,6 +202,10 @@ static void test_networks_are_models(void **state)
     assert_string_equal(muster_hash(net), muster_hash(read));
     assert_memory_equal(muster_parameters(net), muster_parameters(read),
                         (size_t)info.dims * sizeof(float));
+    muster_shape(read, shape);
+    assert_memory_equal(shape, ((const uint32_t[]){1, 1, COLS}), sizeof shape);
+    muster_shape(NULL, shape);
+    assert_memory_equal(shape, ((const uint32_t[]){0, 0, 0}), sizeof shape);
     assert_null(muster_layers(NULL));
     assert_null(muster_parameters(NULL));
     muster_text_free(text);
