@@ -294,11 +294,14 @@ static void not_converged(const struct run *run,
     const struct optim_outcome *outcome = &result->outcome;
 
     if (!setup_family(setup)->converges) {
-        (void)printf("%s %u; rows held out (--valid, --test) tell whether more "
-                     "would help\n",
+        (void)printf("%s %u%s\n",
                      outcome->end == OPTIM_STEPS ? "all steps are made,"
                                                  : "its time was over at step",
-                     result->steps);
+                     result->steps,
+                     setup->has_valid || setup->has_test
+                         ? ""
+                         : "; rows held out (--valid, --test) tell whether "
+                           "more would help");
         return;
     }
     if (outcome->end == OPTIM_STEPS)
