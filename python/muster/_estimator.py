@@ -5,14 +5,15 @@ import copy
 import inspect
 import numbers
 import os
-import sys
+import re
 import warnings
 
 import numpy as np
 
-from . import _data, _library
+from . import _data, _library, _warn
 from ._data import names_differ, names_of
 from ._progress import Progress
+from ._warn import learned
 from .model import load, places_of, run
 
 
@@ -20,13 +21,6 @@ from .model import load, places_of, run
 
 class NotFitted(ValueError, AttributeError):
     """An estimator that has not been fitted."""
-
-
-def learned(name, own):
-    """The exception or warning of that name, of scikit-learn where that is in
-    use already."""
-    module = sys.modules.get("sklearn.exceptions")
-    return getattr(module, name, own)
 
 
 def is_sparse(x):
@@ -203,9 +197,10 @@ def check_recipe(recipe, said):
 
 # Keys within the library's sentences, and what an estimator has for them.
 IN_SENTENCES = {"add n N,": "add workers=N,", "leave out n, listen and out": "leave out workers "
-                "and address", "optim sgd": "solver sgd", "optim lbfgs": "solver lbfgs",
-                "after steps passes": "after max_iter passes",
-                "optim adam": "solver adam", "clip 1": "recipe={'clip': 1}",
+                "and address", "after steps passes": "after max_iter passes",
+                "shape HEIGHTxWIDTHxCHANNELS": "shape=(height, width, channels)",
+                "say model linear": "take NetRegressor", "say model softmax": "take NetClassifier",
+                "clip 1": "recipe={'clip': 1}",
                 "or a larger l2 helps": "or more penalty (a smaller C, a larger alpha) helps"}
 
 
@@ -217,6 +212,7 @@ def in_parameters(why, said):
         why = f"{said[bare]}{':' if key.endswith(':') else ''} {rest}"
     for key, parameter in IN_SENTENCES.items():
         why = why.replace(key, parameter)
+    why = re.sub(r"\boptim (?=[a-z])", "solver ", why)
     return why if "lr" in said else why.replace("a smaller lr", "a smaller rate (recipe={'lr': ...})")
 
 
@@ -402,16 +398,15 @@ class Estimator:
             self._check_finite(x)
         if status and not (progress.stopped and status == _library.STOPPED and made):
             raise _library.error_of(status, in_parameters(why, self._said), made)
-        if not made.converged and (progress.stopped or not self._makes_all_steps()):
-            warnings.warn(STOPPED.format(made.steps) if progress.stopped else self._not_converged(made),
-                          learned("ConvergenceWarning", UserWarning), stacklevel=3)
+        if not made.converged and progress.stopped:
+            _warn.warn(STOPPED.format(made.steps), 3)
         elif progress.stopped and made.steps > progress.stopped:
             warnings.warn(f"the callback said stop at step {progress.stopped}; by then the "
                           f"workers had gone on, and the training ended at step {made.steps}",
                           UserWarning, stacklevel=3)
-        elif made.info.get("warning"):
-            warnings.warn(in_parameters(made.info["warning"], self._said),
-                          learned("ConvergenceWarning", UserWarning), stacklevel=3)
+        else:
+            _warn.of_model(made, None if self._makes_all_steps() else self._not_converged(made),
+                           lambda why: in_parameters(why, self._said), 3)
         if progress.curve:
             self.loss_curve_ = progress.curve
         return made

@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 
-from . import _data, _library, _run
+from . import _data, _library, _run, _warn
 from ._library import call, error_of, lib, try_call
 
 
@@ -231,6 +231,8 @@ def labelled(x, labels, weights, recipe):
     """Rows whose labels are numbers, or words, which the library knows as 0, 1, ...,
     in the order of the model that a training goes on from."""
     words = None
+    x, labels = take_label(x, labels, recipe)
+    name = getattr(labels, "name", None)
     if labels is not None:
         labels = np.asarray(labels)
         if labels.dtype.kind == "U" or labels.dtype.kind == "O" and all(
@@ -244,6 +246,7 @@ def labelled(x, labels, weights, recipe):
                 labels.max() > _data.WHOLE or labels.min() < -_data.WHOLE):
             raise ValueError(f"{_data.no_file_for(np.unique(labels))}; give other labels")
     rows = _data.rows_of(x, labels, weights)
+    rows.name(rows.names, name)
     if words is not None and (rows.kind != "dense" or _data.file_labels(words)[1] is None):
         raise ValueError(f"{_data.no_file_for(words)}; give numbers: "
                          "np.unique(labels, return_inverse=True)")
@@ -261,6 +264,22 @@ def image_rows(x, recipe):
     if isinstance(said, (tuple, list)):
         recipe["shape"] = "x".join(map(str, said))
     return x
+
+
+def take_label(x, labels, recipe):
+    """(rows, labels) of a frame whose labels are the column that the key label
+    names: the library sees that of an Arrow table, not of a frame."""
+    names, label = _data.names_of(x), recipe.get("label")
+    if label is None or names is None or (labels is None and hasattr(x, "__arrow_c_stream__")):
+        return x, labels
+    if labels is not None:
+        raise ValueError(f"label {label!r} says which column has the labels, and they are given "
+                         "beside the rows, too; leave one out")
+    if label not in names:
+        raise ValueError(f"label {label!r}: the frame has no such column; it has "
+                         f"{', '.join(map(repr, names[:5]))}{', ...' if len(names) > 5 else ''}")
+    del recipe["label"]
+    return x.drop(columns=label), x[label]
 
 
 def has_port(address):
@@ -307,6 +326,10 @@ def fit(x, labels=None, weights=None, *, watch=None, log=None, **recipe):
     status, why, model = run(recipe, labelled(x, labels, weights, recipe), watch, log)
     if status:
         raise error_of(status, why, model)
+    passes = model.layers or recipe.get("optim") == "sgd" or recipe.get("patience")
+    scale = "" if recipe.get("scale") else ", or scale the columns (scale='standard')"
+    _warn.of_model(model, None if passes else f"{model.ended}, and the model has not converged; "
+                   f"raise steps or passes{scale}", str, 2)
     return model
 
 

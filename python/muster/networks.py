@@ -24,7 +24,7 @@ PARAMETERS.update({
     "shape": ("None or 2 or 3 whole numbers above 0: height, width, channels",
               lambda v: v is None or isinstance(v, (tuple, list)) and len(v) in (2, 3) and all(
                   is_whole(side) and side > 0 for side in v)),
-    "batch": ("a whole number above 0", lambda v: is_whole(v) and v > 0),
+    "batch": ("None or a whole number above 0", lambda v: v is None or is_whole(v) and v > 0),
     "passes": ("None or a whole number above 0", lambda v: v is None or is_whole(v) and v > 0),
     "early_stopping": ("True or False", lambda v: isinstance(v, (bool, np.bool_))),
     "validation_fraction": ("a number above 0 and below 1", lambda v: is_number(v) and 0 < v < 1),
@@ -38,7 +38,7 @@ class Network(Estimator):
 
     _said = SAID
 
-    def __init__(self, net=None, *, shape=None, batch=128, passes=None, solver=None, lr=None,
+    def __init__(self, net=None, *, shape=None, batch=None, passes=None, solver=None, lr=None,
                  early_stopping=False, validation_fraction=0.1, n_iter_no_change=10,
                  random_state=None, n_jobs=None, workers=None, address=None, token=None, code=None,
                  recipe=None, verbose=0, callback=None):
@@ -106,8 +106,8 @@ class NetClassifier(Network, WithProbabilities):
     "dense100 relu denseK", K the number of classes.
     shape: height, width and channels of a row that is an image; None: of arrays of
     3 or 4 dimensions theirs, else a row is a row.
-    batch: rows of a step; passes: how often each row is seen; None: 10 times,
-    or as often as makes 1,000 steps.
+    batch: rows of a step; None: 128, or what recipe's batch_per_worker says.
+    passes: how often each row is seen; None: 10 times, or as often as makes 1,000 steps.
     solver: "adam", "momentum", "gd", ...; None: adam.  lr: its rate; None: by itself.
     class_weight: a dict by class, "balanced" or None; on top of fit's sample_weight.
     early_stopping: hold out validation_fraction of the rows, end after n_iter_no_change
@@ -121,7 +121,7 @@ class NetClassifier(Network, WithProbabilities):
     numbers of the network.  save(path) writes safetensors, which muster.load reads.
     """
 
-    def __init__(self, net=None, *, shape=None, batch=128, passes=None, solver=None, lr=None, class_weight=None,
+    def __init__(self, net=None, *, shape=None, batch=None, passes=None, solver=None, lr=None, class_weight=None,
                  early_stopping=False, validation_fraction=0.1, n_iter_no_change=10,
                  random_state=None, n_jobs=None, workers=None, address=None, token=None, code=None,
                  recipe=None, verbose=0, callback=None):

@@ -1020,7 +1020,7 @@ y = 7 + 3 * x[:, 0] ** 2
 def told(lr=None, **more):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        net = muster.NetRegressor("dense4 relu dense1", random_state=1, lr=lr, **more).fit(x, y)
+        net = muster.NetRegressor("dense4 relu dense1", random_state=2, lr=lr, **more).fit(x, y)
     return [(w.category.__name__, str(w.message)) for w in caught], net.model_.info["warning"]
 for more in {}, dict(workers=2):
     ((kind, said),), info = told(1.0, **more)
@@ -1031,6 +1031,61 @@ for more in {}, dict(workers=2):
         told(1e30, **more)
     except (ValueError, muster.Error) as error:
         print("a smaller lr than 1e+30 or recipe={'clip': 1} helps" in str(error) or error)
+""",
+    "what has not worked is told by muster.fit, too, and mistakes in an estimator's words": """
+from muster import NetClassifier, NetRegressor
+def told(f):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        f()
+    return [str(w.message) for w in caught]
+t = np.arange(1, 201)[:, None] * 37 % 101 / 101
+net = dict(net="dense4 relu dense1", model="linear", seed=2)
+for more in {}, dict(n=2):
+    (said,) = told(lambda: muster.fit(t, 7 + 3 * t[:, 0] ** 2, lr=1.0, **net, **more))
+    print("no better than the mean" in said and "another lr than 1," in said and "--" not in said)
+    print(told(lambda: muster.fit(t, 7 + 3 * t[:, 0] ** 2, **net, **more)) == [])
+far = X * 1000.0 ** (np.arange(12) % 3)
+for how, scale in (dict(batch=16), True), (dict(steps=2, scale="standard"), False):
+    (said,) = told(lambda: muster.fit(far, Y, **how))
+    print("has not converged; raise steps or passes" in said, ("scale='standard'" in said) == scale)
+print(told(lambda: muster.fit(far, Y)) == told(lambda: muster.fit(X, Y, optim="sgd", passes=2)) == [])
+def refused(f, part):
+    try:
+        f()
+    except (ValueError, TypeError, muster.Error) as error:
+        return part in str(error) or print(error)
+print(refused(lambda: NetClassifier("conv3x3x2 dense2").fit(X, Y), "with shape=(height, width, channels)"),
+      refused(lambda: NetClassifier("dense1").fit(X, Y), "or take NetRegressor if they are numbers"),
+      refused(lambda: NetRegressor("dense3").fit(X, Y), "or take NetClassifier if they are classes"),
+      refused(lambda: NetClassifier("dense2", solver="sgd").fit(X, Y), "; solver gd with net"))
+each = dict(workers=2, recipe={"batch_per_worker": 16})
+print(NetClassifier("dense2", passes=2, **each).fit(X, Y).hash_ ==
+      muster.fit(X, Y, net="dense2", passes=2, n=2, batch_per_worker=16).hash,
+      NetClassifier("dense2", passes=2).fit(X, Y).hash_ ==
+      NetClassifier("dense2", passes=2, batch=128).fit(X, Y).hash_,
+      refused(lambda: NetClassifier("dense2", batch=128, **each).fit(X, Y), "both say"))
+""",
+    "pandas: the column of a frame that label names": """
+import pandas
+names = [f"c{j}" for j in range(12)]
+words = np.where(Y, "yes", "no")
+def refused(f, part):
+    try:
+        f()
+    except (ValueError, TypeError, muster.Error) as error:
+        return part in str(error) or print(error)
+for y in Y, words:
+    frame = pandas.DataFrame(X, columns=names)
+    frame.insert(3, "target", y)
+    for more in {}, dict(net="dense4 relu dense2", passes=2):
+        one = muster.fit(frame, label="target", **more)
+        print(one.hash == muster.fit(X, y, **more).hash, one.columns == names,
+              np.array_equal(one.predict(frame), one.predict(X)))
+    print(refused(lambda: muster.fit(frame, Y, label="target"), "leave one out"),
+          hasattr(frame, "__arrow_c_stream__") or
+          refused(lambda: muster.fit(frame, label="aim"), "no such column; it has 'c0'"),
+          muster.cross_validate(frame, label="target", folds=2)[0]["accuracy"] > 0.7)
 """,
     "a training goes on from a model of other labels than 0, 1, ...": """
 from muster import NetClassifier
