@@ -64,6 +64,7 @@ struct layer_ops {
     bool reads_output; /* ... or y: so these are kept for all samples. */
     bool rectifies;    /* About half its inputs become 0, for which weights
                           before it make up (neural_draw). */
+    bool draws_biases; /* Unless it is the last with weights (neural_draw). */
     bool inner;        /* Another must follow: the last one's numbers are
                           scores, which it would change. */
     bool flattens;     /* torch has a Flatten before it, if it is the first

@@ -280,6 +280,7 @@ const struct layer_ops layer_dense = {
     .forms = "dense128",
     .whole = true,
     .flattens = true,
+    .draws_biases = true,
     .reads_input = true,
     .parse = parse,
     .shape = shape,

@@ -277,14 +277,13 @@ static void draw_weights(const struct neural *net, uint32_t layer,
     }
 }
 
-/* A number that is the sum of all inputs: of a row that has few, the kinks of
- * relus would otherwise all lie together.  A convolution has one wherever it
- * looks, and learns more slowly with biases drawn (gen:digits: 97.1 % against
- * 98.0).  The last layer's numbers are scores. */
+/* Of a row that has few inputs, the kinks of relus behind a dense layer would
+ * otherwise all lie together.  A convolution has one wherever it looks, and
+ * learns more slowly with biases drawn (gen:digits: 97.1 % against 98.0).  The
+ * last layer's numbers are scores. */
 static bool biases_drawn(const struct neural *net, const struct layer *l)
 {
-    return l->weights > 0 && l->inputs == neural_floats(&l->in) &&
-           l->tensor + 2 < net->tensor_count;
+    return l->ops->draws_biases && l->tensor + 2 < net->tensor_count;
 }
 
 static void draw_biases(const struct layer *l, uint32_t layer, uint64_t seed,

@@ -517,6 +517,29 @@ static void first_weights_are_as_wide_as_they_should_be(void **state)
     neural_close(&net);
 }
 
+/* Also where its kernel has as many taps as the image has numbers. */
+static void a_convolution_begins_without_biases(void **state)
+{
+    const struct neural_shape in = {3, 3, 2};
+    struct why why = {{0}};
+    struct neural net;
+    float *w;
+
+    (void)state;
+    assert_int_equal(neural_init(&net, "conv3x3x4+1 relu dense5 relu dense2",
+                                 &in, NEURAL_SOFTMAX, &why),
+                     ERR_OK);
+    w = mem_new(net.parameters, sizeof *w);
+    assert_non_null(w);
+    neural_draw(&net, 1, w);
+    for (size_t i = 0; i < net.tensors[1].count; i++)
+        assert_true(w[net.tensors[1].first + i] == 0);
+    for (size_t i = 0; i < net.tensors[3].count; i++)
+        assert_true(w[net.tensors[3].first + i] != 0);
+    mem_free(w);
+    neural_close(&net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -533,6 +556,7 @@ int main(void)
         cmocka_unit_test(texts_are_refused_in_words),
         cmocka_unit_test(sizes_that_wrap_are_refused),
         cmocka_unit_test(first_weights_are_as_wide_as_they_should_be),
+        cmocka_unit_test(a_convolution_begins_without_biases),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
