@@ -87,7 +87,7 @@ enum muster_status {
 MUSTER_API const char *muster_status_text(enum muster_status status);
 /* MUSTER_VERSION of the library. */
 MUSTER_API uint32_t muster_version(void);
-/* Which release it is of, as `muster --version` says: "0.2.0". */
+/* Which release it is of, as `muster --version` says: "0.3.0". */
 MUSTER_API const char *muster_release(void);
 
 /* Every function below that returns a status fills `why` (MUSTER_WHY_SIZE

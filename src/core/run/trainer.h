@@ -108,6 +108,7 @@ MUST_CHECK enum err trainer_resume(struct trainer *trainer,
 MUST_CHECK enum err trainer_load(struct trainer *trainer, const uint8_t *state,
                                  size_t size, struct why *why);
 size_t trainer_state_bytes(const struct trainer *trainer);
+/* What it writes is part of a folder's format (node/host/format.h). */
 void trainer_save(const struct trainer *trainer, struct writer *out);
 
 /* ASKS, DONE, DIVERGED.  Trials that cannot be evaluated are rejected. */

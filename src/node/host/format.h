@@ -3,8 +3,9 @@
  *
  * It counts up whenever a folder that an earlier version wrote could not be
  * gone on with: another journal, checkpoint, optimiser state or digest of the
- * options.  Nothing is converted; who has such a folder is told which version
- * reads it (the table in format.c).
+ * options.  Whoever changes what trainer_save writes (core/run/trainer.h) adds
+ * a row to the table in format.c and raises the version.  Nothing is converted;
+ * who has such a folder is told which version reads it.
  */
 #ifndef NODE_FORMAT_H
 #define NODE_FORMAT_H

@@ -306,6 +306,30 @@ static void test_state_comes_back(void **state)
     actions_close(&actions);
 }
 
+/* Recorded: whoever changes what is saved raises the format of folders
+ * (node/host/format.h), and only then what is here. */
+static void test_states_are_of_the_format(void **state)
+{
+    static const struct {
+        enum optim_kind kind;
+        size_t bytes;
+    } saved[] = {
+        {OPTIM_GD, 282},       {OPTIM_AGD, 298},   {OPTIM_MOMENTUM, 298},
+        {OPTIM_ADAM, 314},     {OPTIM_LBFGS, 634}, {OPTIM_NEWTON, 346},
+        {OPTIM_NESTEROV, 298}, {OPTIM_ADAMW, 314},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof saved / sizeof *saved; i++) {
+        const struct trainer_options options = options_of(saved[i].kind);
+        struct trainer trainer;
+
+        assert_int_equal(trainer_init(&trainer, &options), ERR_OK);
+        assert_int_equal(trainer_state_bytes(&trainer), saved[i].bytes);
+        trainer_close(&trainer);
+    }
+}
+
 /* --- held-out rows that come and go --------------------------------------- */
 
 enum { PASS = 2, RECORDS = 16 };
@@ -429,6 +453,7 @@ int main(void)
         cmocka_unit_test(test_late_receipts),
         cmocka_unit_test(test_several_late_receipts),
         cmocka_unit_test(test_state_comes_back),
+        cmocka_unit_test(test_states_are_of_the_format),
         cmocka_unit_test(test_held_out_rows_come_and_go),
         cmocka_unit_test(test_passes_are_measured_to_the_same_loss),
     };
