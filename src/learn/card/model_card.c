@@ -328,7 +328,7 @@ enum err model_card_save(json_t *card, const char *model,
 json_t *model_card_read(const char *model, bool *other)
 {
     char path[FILE_PATH_SIZE];
-    struct digest sum = {{0}};
+    struct digest sum;
     uint8_t *bytes;
     size_t size;
     json_t *card;
@@ -344,10 +344,10 @@ json_t *model_card_read(const char *model, bool *other)
     if (file_read(model, UINT64_C(1) << 32, &bytes, &size, NULL) == ERR_OK) {
         sum = hash_bytes(bytes, size);
         mem_free(bytes);
+        if (model_card_is(card, &sum))
+            return card;
+        *other = true;
     }
-    if (model_card_is(card, &sum))
-        return card;
     json_decref(card);
-    *other = true;
     return NULL;
 }

@@ -57,11 +57,12 @@ bool model_card_is(const json_t *card, const struct digest *sum);
 /* Beside a model's file with that sum, just saved, in both forms; `card` NULL:
  * nothing is known of its training.  The card of another file that was there is
  * gone after any outcome.  What is no card, or cannot be read, is left alone,
- * and that is an error with a sentence; nothing is beside what is no file. */
+ * and that is an error with a sentence if a card was to be there; nothing is
+ * beside what is no file. */
 MUST_CHECK enum err model_card_save(json_t *card, const char *model,
                                     const struct digest *sum, struct why *why);
-/* That of a model's file, byte for byte; NULL: there is none, or `*other`: it
- * is another file's. */
+/* That of a model's file, byte for byte; NULL: there is none, the model cannot
+ * be read, or `*other`: it is another file's. */
 json_t *model_card_read(const char *model, bool *other);
 
 #endif /* LEARN_MODEL_CARD_H */

@@ -34,12 +34,13 @@
  *                                  2^10 below what p was made for: too few
  *                                  bits would be left.  The first evaluation
  *                                  is, as a rule, until the sum of every block
- *                                  has 24 bits, a float's: what it began with
- *                                  says nothing of any.  Later, a block that
- *                                  falls alone,
- *                                  as those behind a relu that is 0 for all of
- *                                  a batch do, has fewer bits this once, and
- *                                  costs no evaluation
+ *                                  within 2^-20 of the largest has 24 bits, a
+ *                                  float's: what it began with says nothing of
+ *                                  any.  Smaller ones are taken for that large,
+ *                                  then and later.  Later, a block that falls
+ *                                  alone, as those behind a relu that is 0 for
+ *                                  all of a batch do, has fewer bits this once,
+ *                                  and costs no evaluation
  *
  * Both follow from the chunks' sums and from nothing else, so every machine
  * that replays the same evaluations has the same scales.

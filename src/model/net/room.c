@@ -176,8 +176,9 @@ static void find_ends(struct neural_work *w)
 
 /* What samples have kept should still be near when they go back, so only some
  * go forward at a time, unless they are too few to share among threads, or
- * layers that take all samples would fetch too many weights and sums again (24
- * bytes of each weight, where two of each byte that is kept are saved). */
+ * layers that take all samples would fetch too many weights and sums again: 24
+ * bytes of each weight, which must be fewer than the bytes kept.  These go to
+ * memory and back, so twice as many are saved; half of that is margin. */
 #define NEAR_BYTES (UINT64_C(2) << 20)
 #define NEAR_LEAST 16u /* Samples of a thread. */
 
