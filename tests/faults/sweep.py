@@ -134,6 +134,14 @@ class Sweep:
                 "are seen", calls)
 
 
+def require_scratch():
+    """clean() removes the cache of HOME: the runner's folder, nobody's home."""
+    home = os.environ["HOME"]
+    if home != os.environ.get("TMPDIR") or Path.cwd().parent != Path(home).resolve():
+        sys.exit("sweep.py removes ~/.cache: run it as `tools/run_tests.py "
+                 "--only 'faults sweep' test`, which gives it a folder of its own")
+
+
 def clean():
     subprocess.run(["rm", "-rf", "run", "cache", "model", "count",
                     os.path.join(os.environ["HOME"], ".cache")], check=True)
@@ -180,6 +188,7 @@ def prepare():
 
 
 def main():
+    require_scratch()
     prepare()
     sweep = Sweep()
     for name, (args, kinds) in COMMANDS.items():
