@@ -9,32 +9,18 @@
 #include <string.h>
 
 #include "base/hex.h"
-
-/* Bytes of a character by its first one; 0: none begins so. */
-static size_t length_of(unsigned char first)
-{
-    return first < 0x80   ? 1
-           : first < 0xc2 ? 0
-           : first < 0xe0 ? 2
-           : first < 0xf0 ? 3
-           : first < 0xf5 ? 4
-                          : 0;
-}
+#include "base/utf8.h"
 
 /* Letters and signs: no controls, nothing that turns the direction of what
- * follows or is not seen at all, no halves of UTF-16, nothing written longer
- * than it must be. */
-static bool is_shown(uint32_t code, size_t length)
+ * follows or is not seen at all. */
+static bool is_shown(uint32_t code)
 {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     static const uint32_t hidden[][2] = {
-        {0x0000, 0x001f},  {0x007f, 0x009f}, {0x00ad, 0x00ad}, {0x061c, 0x061c},
-        {0x180e, 0x180e},  {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f},
-        {0xd800, 0xdfff},  {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xfffe, 0xffff},
-        {0xe0000, 0xe0fff}};
+        {0x0000, 0x001f}, {0x007f, 0x009f}, {0x00ad, 0x00ad},
+        {0x061c, 0x061c}, {0x180e, 0x180e}, {0x200b, 0x200f},
+        {0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff},
+        {0xfff9, 0xfffb}, {0xfffe, 0xffff}, {0xe0000, 0xe0fff}};
 
-    if (code < least[length] || code > 0x10ffff)
-        return false;
     for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++) {
         if (code >= hidden[i][0] && code <= hidden[i][1])
             return false;
@@ -45,18 +31,10 @@ static bool is_shown(uint32_t code, size_t length)
 /* Bytes of the character that begins there; 0: none that is to be shown. */
 static size_t shown_bytes(const char *text, size_t size)
 {
-    const unsigned char *const at = (const unsigned char *)text;
-    const size_t length = length_of(at[0]);
-    uint32_t code = length < 2 ? at[0] : at[0] & (0xffu >> (length + 1));
+    uint32_t code = 0;
+    const size_t length = utf8_get(text, size, &code);
 
-    if (length == 0 || length > size)
-        return 0;
-    for (size_t i = 1; i < length; i++) {
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (at[i] & 0x3fu);
-    }
-    return is_shown(code, length) ? length : 0;
+    return is_shown(code) ? length : 0;
 }
 
 void plain_text(char *text)

@@ -1,11 +1,13 @@
 /*
  * Any bytes as a safetensors file: tensors or a sentence.  Tensors must lie
  * within the bytes, one behind the other, and written and read again they must
- * be the same.
+ * be the same.  Names and texts are those that jansson finds in the header, and
+ * what is refused as no JSON jansson refuses, too.
  * README.md says how to build and run it.
  */
 #include "fuzz.h"
 
+#include <jansson.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -25,6 +27,39 @@ static void check(const struct safetensors *file, const uint8_t *end)
         FUZZ_REQUIRE(file->tensor[i].rank <= TENSOR_RANK_MAX);
         FUZZ_REQUIRE((const char *)file->tensor[i].data == at);
     }
+}
+
+static void compare(const struct safetensors *file, const json_t *tree)
+{
+    const json_t *const notes = json_object_get(tree, "__metadata__");
+
+    FUZZ_REQUIRE(json_object_size(tree) == file->count + (notes != NULL));
+    FUZZ_REQUIRE(json_object_size(notes) == file->notes);
+    for (size_t i = 0; i < file->count; i++)
+        FUZZ_REQUIRE(json_object_get(tree, file->tensor[i].name) != NULL);
+    for (size_t i = 0; i < file->notes; i++) {
+        const struct tensor_note *const note = &file->note[i];
+        const json_t *const text = json_object_get(notes, note->key);
+
+        FUZZ_REQUIRE(json_is_string(text));
+        FUZZ_REQUIRE(strcmp(json_string_value(text), note->text) == 0);
+        FUZZ_REQUIRE(safetensors_note(file, note->key) == note->text);
+    }
+}
+
+/* The header by another's reader, which passes a NUL byte behind a number;
+ * NULL: no JSON object. */
+static json_t *tree_of(const uint8_t *data, size_t size)
+{
+    uint64_t length = UINT64_MAX;
+
+    if (size >= sizeof length)
+        memcpy(&length, data, sizeof length);
+    if (size < sizeof length || length > size - sizeof length ||
+        memchr(data + sizeof length, 0, (size_t)length) != NULL)
+        return NULL;
+    return json_loadb((const char *)data + sizeof length, (size_t)length,
+                      JSON_REJECT_DUPLICATES, NULL);
 }
 
 static void write_and_read(const struct safetensors *file)
@@ -57,13 +92,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct safetensors file = {0};
     struct why why = {0};
     const enum err err = safetensors_read(&file, data, size, &why);
+    json_t *const tree = tree_of(data, size);
 
     FUZZ_REQUIRE((err == ERR_OK) == (why.text[0] == '\0'));
     if (err == ERR_OK) {
         fuzz_reached = true;
         check(&file, data + size);
+        compare(&file, tree);
         write_and_read(&file);
     }
+    FUZZ_REQUIRE(strncmp(why.text, "its header, byte", 16) != 0 ||
+                 tree == NULL);
+    json_decref(tree);
     safetensors_close(&file);
     return 0;
 }

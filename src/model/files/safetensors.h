@@ -9,8 +9,10 @@
  *     data                  the tensors, last index fastest, little-endian
  *
  * The reader takes what the format allows and nothing else: no name twice, no
- * byte of the data in two tensors or in none.  It asks for no more memory than
- * a few times the header.  Only F32 and F64 are read.
+ * byte of the data in two tensors or in none.  It asks for as many bytes as the
+ * header has, and a few MiB for what is listed: so at most 65536 tensors, as
+ * many texts of metadata, and 4096 bytes to describe a tensor.  Only F32 and
+ * F64 are read.
  */
 #ifndef MODEL_FILES_SAFETENSORS_H
 #define MODEL_FILES_SAFETENSORS_H
@@ -34,17 +36,17 @@ struct tensor {
     const void *data; /* As it lies in the file; aligned to nothing. */
 };
 
-struct json_t;
+struct tensor_note {
+    const char *key, *text;
+};
 
-/* As read: all of it lies in the header's JSON and in the bytes given. */
+/* As read: names and texts are its own, numbers lie in the bytes given. */
 struct safetensors {
     struct tensor *tensor; /* In the order of the data. */
     size_t count;
-    struct json_t *head;
-};
-
-struct tensor_note {
-    const char *key, *text;
+    struct tensor_note *note; /* By their keys. */
+    size_t notes;
+    char *text;
 };
 
 /* Numbers of a tensor, and bytes of one of them. */

@@ -120,7 +120,31 @@ static const struct {
     {"{\"w\":", "its header, byte 5: "},
     {"{} x", "its header, byte 4: "},
     {"{" W("F32", "[2]", "[0,8]") "," W("F32", "[2]", "[0,8]") "}",
-     "its header, byte 57: duplicate object key near '\"w\"'"},
+     "its header has 'w' twice"},
+    {"{,}", "its header, byte 2: a string is missing"},
+    {"{" W("F32", "[2]", "[0,8]") ",}", "its header, byte 55: a string"},
+    {"{" W("F32", "[2]", "[0,8]") " " W("F32", "[2]", "[0,8]") "}",
+     "its header, byte 55: ',' or '}' is missing"},
+    {"{\"w\" {}}", "its header, byte 6: ':' is missing"},
+    {"{\"w", "its header, byte 3: the end of a string is missing"},
+    {"{\"w\n\":{}}", "its header, byte 4: a byte that stands in no string"},
+    {"{\"\xc3(\":{}}", "its header, byte 3: a byte that stands in no string"},
+    {"{\"\xed\xa0\x80\":{}}", "its header, byte 3: a byte that stands in no"},
+    {"{\"\\x\":{}}", "its header, byte 3: no character is written so"},
+    {"{\"\\", "its header, byte 3: no character is written so"},
+    {"{\"\\u00e\":{}}", "its header, byte 3: no character is written so"},
+    {"{\"\\u0000\":{}}", "its header, byte 3: no character is written so"},
+    {"{\"\\udc00\":{}}", "its header, byte 3: no character is written so"},
+    {"{\"\\ud800\":{}}", "its header, byte 3: half of a character"},
+    {"{\"\\ud800\\ud800\":{}}", "its header, byte 3: half of a character"},
+    {"{\"w\":{\"shape\":[2],}}", "its header, byte 19: "},
+    {"{\"w\":{\"shape\":[2],\"shape\":[2]}}",
+     "its header, byte 25: duplicate object key"},
+    {"{\"__metadata__\":{},\"__metadata__\":{}}",
+     "its header has '__metadata__' twice"},
+    {"{\"__metadata__\":{\"a\":\"\",\"b\":\"\",\"\\u0061\":\"\"}}",
+     "its header has 'a' twice"},
+    {"{\"__metadata__\":{\"a\":\"\",}}", "its header, byte 25: a string"},
     {"{}", "bytes behind the last tensor are in none"},
     {"{\"w\":1}",
      "tensor 'w': not described by dtype, shape and data_offsets alone"},
@@ -158,7 +182,7 @@ static const struct {
     {"{" W("F32", "[2]", "[0,8]") V("[4,8]") "}",
      "tensor 'v': it shares bytes with another"},
     {"{" W("F32", "[1]", "[0,4]") V("[0,4]") "}",
-     "tensor 'v': it shares bytes with another"},
+     "tensor 'w': it shares bytes with another"},
     {"{\"__metadata__\":[]," W("F32", "[2]", "[0,8]") "}",
      "__metadata__ is not an object"},
     {"{\"__metadata__\":{\"n\":1}," W("F32", "[2]", "[0,8]") "}",
@@ -179,6 +203,25 @@ static void test_malformed(void **state)
     assert_int_equal(read_head("{" W("F32", "[2]", "[0,8]") "}", NULL), ERR_OK);
     assert_int_equal(
         read_head("{" W("F32", "[1]", "[4,8]") V("[0,4]") "}  ", NULL), ERR_OK);
+}
+
+static void test_escapes(void **state)
+{
+    static const char bytes[] =
+        "\x52\0\0\0\0\0\0\0"
+        "{ \"__metadata__\"\t:\r\n{\"\\u00e9\\\"\\/\": "
+        "\"\\\\\\b\\f\\n\\r\\t\\uD83d\\uDC26\\u20AC\xc3\xa9\" , \"\":\"\" } } ";
+    struct safetensors file = {0};
+    struct why why = {0};
+
+    (void)state;
+    if (safetensors_read(&file, bytes, sizeof bytes - 1, &why) != ERR_OK)
+        fail_msg("%s", why.text);
+    assert_int_equal(file.notes, 2);
+    assert_string_equal(safetensors_note(&file, "\xc3\xa9\"/"),
+                        "\\\b\f\n\r\t\xf0\x9f\x90\xa6\xe2\x82\xac\xc3\xa9");
+    assert_string_equal(safetensors_note(&file, ""), "");
+    safetensors_close(&file);
 }
 
 static void test_lying_lengths(void **state)
@@ -236,6 +279,7 @@ int main(void)
         cmocka_unit_test(test_layout),
         cmocka_unit_test(test_no_utf8_is_not_written),
         cmocka_unit_test(test_malformed),
+        cmocka_unit_test(test_escapes),
         cmocka_unit_test(test_lying_lengths),
         cmocka_unit_test(test_cut_and_changed),
     };
