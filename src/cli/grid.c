@@ -9,10 +9,7 @@
 #include "cli/run.h"
 #include "cli/show/announce.h"
 #include "cli/show/metrics_show.h"
-#include "cli/show/model_card.h"
 #include "learn/grid.h"
-#include "learn/save.h"
-#include "os/run/interrupt.h"
 
 #define WIDTH 12
 
@@ -68,12 +65,13 @@ static json_t *grid_json(const struct run *run, const struct grid *grid,
                      "config", config_json(&run->cli->options));
 }
 
-/* The best on all rows, saved. */
-static enum err refit(struct run *run, const struct grid *grid,
-                      const char *path, json_t *object, struct why *why)
+/* The best on all rows, as `train` alone would end it.  False, and told: its
+ * weights are not worth a file. */
+static enum err refit(struct run *run, const struct grid *grid, json_t *object,
+                      bool *good, struct why *why)
 {
     struct train_result result = {0};
-    struct digest sum;
+    const char *path = NULL;
     enum err err =
         grid_take_best(grid, run->setup, &run->cli->options.recipe, why);
 
@@ -81,29 +79,26 @@ static enum err refit(struct run *run, const struct grid *grid,
         announce_goal(run->cli, run->setup, "the best, on all rows: ");
     if (err == ERR_OK)
         err = run_alone(run, false, &result, why);
-    if (err == ERR_OK && !result.finished)
+    if (err == ERR_OK)
+        err = run_settle(run, &result, &path, why);
+    if (err == ERR_OK && !run_is_done(&result))
         err = why_set(why, ERR_CANCELLED,
                       "stopped; of folds and grids nothing is kept");
-    if (err == ERR_OK)
-        err = save_model(run->setup, result.weights, path, &sum, why);
-    if (err == ERR_OK) {
-        run->metrics = model_card_measure(run->setup, &result, true);
-        model_card_write(run, &result, path, &sum);
-    }
-    interrupt_end();
     if (err == ERR_OK && object != NULL)
         (void)json_object_set_new(object, "refit",
                                   result_json(run, &result, path));
     else if (err == ERR_OK)
         result_show(run, &result, path, NULL);
+    *good = !run_is_bad(&result);
+    if (err == ERR_OK)
+        run_tell_bad(&result);
     train_result_close(&result);
     return err;
 }
 
 static enum err report(struct run *run, const struct grid *grid, double seconds,
-                       struct why *why)
+                       bool *good, struct why *why)
 {
-    const char *path = option_text(&run->cli->options, OPT_SAVE);
     json_t *object = NULL;
     enum err err = ERR_OK;
 
@@ -111,8 +106,8 @@ static enum err report(struct run *run, const struct grid *grid, double seconds,
         object = grid_json(run, grid, seconds);
     else
         show_text(grid, run->setup->metric);
-    if (path != NULL)
-        err = refit(run, grid, path, object, why);
+    if (option_given(&run->cli->options, OPT_SAVE))
+        err = refit(run, grid, object, good, why);
     if (object != NULL && err == ERR_OK)
         say_json(object);
     else
@@ -120,7 +115,8 @@ static enum err report(struct run *run, const struct grid *grid, double seconds,
     return err;
 }
 
-static enum err search(struct run *run, struct grid *grid, struct why *why)
+static enum err search(struct run *run, struct grid *grid, bool *good,
+                       struct why *why)
 {
     const struct recipe *recipe = &run->cli->options.recipe;
     struct many many;
@@ -128,22 +124,25 @@ static enum err search(struct run *run, struct grid *grid, struct why *why)
     enum err err = grid_search(grid, run->setup, recipe, &hooks, why);
 
     many_end(&many);
-    return err == ERR_OK ? report(run, grid, many.seconds, why) : err;
+    return err == ERR_OK ? report(run, grid, many.seconds, good, why) : err;
 }
 
 int grid_command(struct run *run)
 {
     struct grid *grid = mem_new(1, sizeof *grid);
     struct why why = {0};
+    bool good = true;
     enum err err =
         grid == NULL
             ? ERR_NOMEM
             : grid_parse(grid, option_text(&run->cli->options, OPT_GRID), &why);
 
     if (err == ERR_OK)
-        err = search(run, grid, &why);
+        err = search(run, grid, &good, &why);
     if (grid != NULL)
         grid_close(grid);
     mem_free(grid);
-    return err == ERR_OK ? EXIT_DONE : say_why(run->cli, err, &why);
+    if (err != ERR_OK)
+        return say_why(run->cli, err, &why);
+    return good ? EXIT_DONE : EXIT_FAILED;
 }

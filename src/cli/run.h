@@ -45,8 +45,8 @@ struct run {
     struct model_card_metrics metrics; /* Of the model that it ended with. */
 };
 
-/* Both ways to run hold signals if there is a model to save: the caller saves
- * it, then calls interrupt_end. */
+/* Both ways to run hold signals if there is a model to save, until
+ * run_settle. */
 
 /* In this process; `keeps`: its state is saved now and then. */
 MUST_CHECK enum err run_alone(struct run *run, bool keeps,
@@ -58,6 +58,18 @@ MUST_CHECK enum err run_cluster(struct run *run, struct train_result *result,
 
 /* The end of both. */
 void run_hold(enum err err, const struct train_result *result);
+
+/* A run that --max-time ended is done; one that somebody stopped before is
+ * not. */
+bool run_is_done(const struct train_result *result);
+/* Its weights are not worth a file, or nobody knows whether they are; say so,
+ * if it is. */
+bool run_is_bad(const struct train_result *result);
+void run_tell_bad(const struct train_result *result);
+/* Judge and measure a model, write it and its card as --save says, and let
+ * signals come.  `path`: the file, NULL if there is none to be. */
+MUST_CHECK enum err run_settle(struct run *run, struct train_result *result,
+                               const char **path, struct why *why);
 
 /* What the screen says of the steps to make. */
 void run_show_steps(struct run *run, const struct optim_options *optim);

@@ -13,18 +13,13 @@
 #include "cli/show/announce.h"
 #include "cli/show/card.h"
 #include "cli/show/ending.h"
-#include "cli/show/model_card.h"
 #include "learn/address.h"
 #include "learn/grid.h"
 #include "learn/owners.h"
 #include "learn/recipe/habit.h"
-#include "learn/save.h"
 #include "node/host/keep.h"
 #include "os/file/file.h"
-#include "os/file/output.h"
-#include "os/log.h"
 #include "os/net/notice.h"
-#include "os/run/interrupt.h"
 
 static enum err check_listen(const struct options *options, struct why *why)
 {
@@ -121,24 +116,11 @@ static enum err prepare(struct run *run, struct why *why)
     return err;
 }
 
-/* A run that --max-time ended is done; one that somebody stopped before is
- * not. */
-static bool is_done(const struct train_result *result)
-{
-    return result->finished || (result->timed_out && result->steps > 0);
-}
-
-/* Its weights are not worth a file, or nobody knows whether they are. */
-static bool is_bad(const struct train_result *result)
-{
-    return fit_diverged(result) || fit_blind(result);
-}
-
 static int exit_code(const struct train_result *result)
 {
-    if (is_bad(result))
+    if (run_is_bad(result))
         return EXIT_FAILED;
-    if (is_done(result))
+    if (run_is_done(result))
         return EXIT_DONE;
     if (result->signal == SIGINT)
         return EXIT_SIGNAL + SIGINT;
@@ -209,63 +191,19 @@ static int tell_unsaved(struct run *run, const struct train_result *result,
     return say_why(run->cli, err, why);
 }
 
-static bool was_typed(const struct run *run, int id)
-{
-    return option_setting(&run->cli->options, id)->origin == ORIGIN_FLAG;
-}
-
-/* A run that was over left its model long ago: what has that name since is
- * written over only if somebody says so now. */
-static enum err check_newer(const struct run *run,
-                            const struct train_result *result, const char *path,
-                            struct why *why)
-{
-    if (run->ended == NULL || run->ended_dims != result->dims ||
-        was_typed(run, OPT_SAVE) || was_typed(run, OPT_FORCE) ||
-        !output_is_file(path) || saved_model_is(run->setup, run->ended, path) ||
-        saved_model_is(run->setup, result->weights, path))
-        return ERR_OK;
-    return why_set(why, ERR_EXISTS,
-                   "the run was finished before, and %.200s is another model "
-                   "than its own by now: it is left as it is (--force writes "
-                   "over it)",
-                   path);
-}
-
-static enum err save(const struct run *run, const struct train_result *result,
-                     const char *path, struct why *why)
-{
-    struct digest sum;
-    enum err err = check_newer(run, result, path, why);
-
-    if (err == ERR_OK)
-        err = save_model(run->setup, result->weights, path, &sum, why);
-    if (err == ERR_OK)
-        model_card_write(run, result, path, &sum);
-    return err;
-}
-
 static int finish(struct run *run, struct train_result *result)
 {
     const bool demo = option_flag(&run->cli->options, OPT_DEMO);
-    const bool done = is_done(result);
-    const char *path = done ? option_text(&run->cli->options, OPT_SAVE) : NULL;
+    const bool done = run_is_done(result);
+    const char *path;
     struct why why = {0};
-    enum err err = ERR_OK;
+    const enum err err = run_settle(run, result, &path, &why);
 
-    if (done && fit_settle(run->setup, result) != ERR_OK)
-        log_line("the objective is not that of the model: out of memory");
-    run->metrics = model_card_measure(run->setup, result, true);
-    if (is_bad(result))
-        path = NULL; /* What was there may be better. */
     if (run->ended != NULL && result->steps == run->ended_steps)
         say_note(run->cli,
                  "muster: the run in %s is finished; nothing "
                  "remained to be done",
                  run->out);
-    if (path != NULL)
-        err = save(run, result, path, &why);
-    interrupt_end();
     if (err != ERR_OK)
         return tell_unsaved(run, result, err, &why);
     if (run->setup->slots > 0) {
@@ -279,13 +217,9 @@ static int finish(struct run *run, struct train_result *result)
     result_show(run, result, path, NULL);
     if (!done)
         tell_stopped(run, result);
-    else if (path == NULL && !is_bad(result))
+    else if (path == NULL && !run_is_bad(result))
         tell_no_file(run);
-    if (is_bad(result))
-        (void)fprintf(stderr, "muster: %s; no model was written\n",
-                      fit_diverged(result)
-                          ? "the training diverged"
-                          : "no pass had a finite loss on the rows held out");
+    run_tell_bad(result);
     return exit_code(result);
 }
 
@@ -316,7 +250,7 @@ static int execute_one(struct run *run)
     }
     status = err != ERR_OK ? failed(run, err, &why) : finish(run, &result);
     /* There is nothing to go on from in a run that diverged or is blind. */
-    if (result.finished && (status == EXIT_DONE || is_bad(&result)))
+    if (result.finished && (status == EXIT_DONE || run_is_bad(&result)))
         run_discard(run);
     train_result_close(&result);
     history_close(&run->history);

@@ -11,3 +11,12 @@ END
 test -s m && echo "the other one is saved"
 train --grid "lr=1e30,1e35" | cut -c 1-30
 train --lr 1e30 -v 3 | cut -c 1-30
+# All were finite, and the best one, trained on all rows, ends above its start:
+# as of `train` alone there is no model, and what was there stays.
+echo precious >kept
+"$MUSTER" train gen:gmm:400,3 kept --force --optim gd --steps 1 -q --grid "lr=100,200" >said 2>errors
+echo "exit $?, $(sed -n 's/^ended *\([A-Z]*\).*/\1/p' said), $(cat errors) $(cat kept)"
+"$MUSTER" train gen:gmm:400,3 new --optim gd --steps 1 -q --grid "lr=100,200" --format json >said 2>errors
+echo "exit $?"
+python3 -c 'import json; refit = json.load(open("said"))["refit"]; print(refit["end"], refit["model"])'
+test ! -e new || echo "a model was written"

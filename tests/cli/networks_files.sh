@@ -34,6 +34,13 @@ cmp b.model c.model && echo "the same for any threads"
 best=$(sed -n 's/^best *\(lr=[0-9.]*\):.*/\1/p' one)
 "$MUSTER" train $data --net "$net" --passes 2 -q --lr ${best#lr=} d.model >/dev/null
 cmp b.model d.model && echo "the best, trained again, is that of --lr"
+python3 - <<'END'
+import json
+def told(name):
+    card = json.load(open(name + ".card.json"))
+    return {key: card[key] for key in card if key not in ("model", "options")}
+print("and so is what its card says:", told("b.model") == told("d.model"))
+END
 # A function of each number and dropout are no last layers; a name that is no file's.
 try "dense10 relu"
 try "dense10 drop.5"
