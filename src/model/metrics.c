@@ -245,10 +245,11 @@ static double loss_sum(enum isa isa, struct loss loss,
  */
 static struct scored scored_of(const struct scored_rows *in, size_t row)
 {
-    const double *const z = in->z + 2 * row;
+    const double *z;
 
     if (in->outputs != 2)
         return (struct scored){in->z[row], in->y[row] > 0};
+    z = in->z + 2 * row;
     return in->falling ? (struct scored){z[0] - z[1], in->y[row] == 0}
                        : (struct scored){z[1] - z[0], in->y[row] > 0};
 }
