@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "learn/fit.h"
@@ -20,17 +19,23 @@ static double weight_of(const struct dataset *data, uint32_t i)
     return data->weight == NULL ? 1 : data->weight[i];
 }
 
+/* Labels of rows of weight 0 may be anything. */
 static double squared(const struct dataset *data)
 {
     double weight = 0, sum = 0, squares = 0;
 
     for (uint32_t i = 0; i < data->rows; i++) {
+        if (weight_of(data, i) == 0)
+            continue;
         weight += weight_of(data, i);
         sum += weight_of(data, i) * data->y[i];
     }
     for (uint32_t i = 0; i < data->rows; i++) {
-        const double off = data->y[i] - sum / weight;
+        double off;
 
+        if (weight_of(data, i) == 0)
+            continue;
+        off = data->y[i] - sum / weight;
         squares += weight_of(data, i) * off * off;
     }
     return squares / 2;
@@ -44,12 +49,15 @@ static void shares(const struct dataset *data, double *weight, uint32_t *rows,
     uint32_t count = 0, most = 0;
 
     for (uint32_t i = 0; i < data->rows; i++) {
-        const uint32_t k = (uint32_t)data->y[i];
+        uint32_t k;
 
+        if (weight_of(data, i) == 0)
+            continue;
+        k = (uint32_t)data->y[i];
         weight[k] += weight_of(data, i);
-        rows[k] += weight_of(data, i) > 0;
+        rows[k]++;
         all += weight_of(data, i);
-        count += weight_of(data, i) > 0;
+        count++;
     }
     for (uint32_t k = 0; k < data->classes; k++) {
         if (weight[k] > 0)
@@ -57,7 +65,8 @@ static void shares(const struct dataset *data, double *weight, uint32_t *rows,
         if (rows[k] > most)
             most = rows[k];
     }
-    constant->share = (double)most / count;
+    if (count > 0)
+        constant->share = (double)most / count;
 }
 
 enum err constant_of(const struct dataset *data, bool classes,
@@ -65,6 +74,7 @@ enum err constant_of(const struct dataset *data, bool classes,
 {
     double *weight;
     uint32_t *rows;
+    bool room;
 
     *constant = (struct constant){0};
     if (!classes) {
@@ -73,11 +83,12 @@ enum err constant_of(const struct dataset *data, bool classes,
     }
     weight = mem_new(data->classes, sizeof *weight);
     rows = mem_new(data->classes, sizeof *rows);
-    if (weight != NULL && rows != NULL)
+    room = weight != NULL && rows != NULL;
+    if (room)
         shares(data, weight, rows, constant);
     mem_free(rows);
     mem_free(weight);
-    return constant->share > 0 ? ERR_OK : ERR_NOMEM;
+    return room ? ERR_OK : ERR_NOMEM;
 }
 
 /* A model that is often right may have a large loss by a few rows of which it
@@ -127,8 +138,7 @@ const char *constant_sentence(const struct setup *setup,
 {
     const struct optim_options *const optim = &setup->optim;
     const bool adam = optim->kind == OPTIM_ADAM || optim->kind == OPTIM_ADAMW;
-    const bool relus =
-        setup->net.text != NULL && strstr(setup->net.text, "relu") != NULL;
+    const bool relus = neural_rectifies(&setup->net.neural);
     char said[256];
 
     if (!result->constant.judged || result->constant.beaten ||

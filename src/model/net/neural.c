@@ -252,6 +252,14 @@ struct digest neural_hash(const struct neural *net, const double *w)
     return hasher_end(&hasher);
 }
 
+bool neural_rectifies(const struct neural *net)
+{
+    for (uint32_t i = 0; i < net->layer_count; i++)
+        if (net->layers[i].ops->rectifies)
+            return true;
+    return false;
+}
+
 /* --- first weights ------------------------------------------------------- */
 
 static bool is_rectified(const struct neural *net, uint32_t layer)

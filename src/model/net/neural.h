@@ -114,6 +114,9 @@ void neural_round(const struct neural *net, struct pool *pool, const double *w,
  * with (hash_f32). */
 struct digest neural_hash(const struct neural *net, const double *w);
 
+/* Is any of its layers a relu, or of that kind? */
+bool neural_rectifies(const struct neural *net);
+
 /* A function of the seed: weights before a relu as He and others drew them
  * (ICCV 2015: normal, variance 2 / inputs; normal as rng_normal_at), the others
  * as Glorot and Bengio (AISTATS 2010: uniform, variance 2 / (inputs +
