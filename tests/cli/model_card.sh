@@ -16,6 +16,10 @@ END
 "$MUSTER" model show m.txt --format json | python3 -c '
 import json, sys
 print(json.load(sys.stdin)["card"] == json.load(open("m.txt.card.json")))'
+echo "--- numbers are shown as they are"
+"$MUSTER" train gen:gmm:400,3 n.txt --steps 1 --optim gd --seed 123456789 --lr 0.12345678 -q >/dev/null
+"$MUSTER" model show n.txt | grep -o 'lr [^,]*\|seed [^,]*'
+rm n.txt n.txt.card.*
 echo "--- rows that were watched are no test set"
 seq 40 | awk '{ print $1 * 7 % 11 "," $1 % 2 }' >rows.csv
 "$MUSTER" train rows.csv v.txt --valid 0.2 -q >/dev/null

@@ -3,8 +3,10 @@
  */
 #include "learn/card/text.h"
 
+#include <float.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -31,16 +33,33 @@ __attribute__((format(printf, 2, 3))) static void put(struct sheet *sheet,
     va_end(arguments);
 }
 
+/* Six digits, or as many more as read back as `value`: 17 do for any. */
+static void put_real(struct sheet *sheet, double value)
+{
+    char text[32];
+    int digits = 5;
+
+    do
+        (void)snprintf(text, sizeof text, "%.*g", ++digits, value);
+    while (digits < DBL_DECIMAL_DIG && strtod(text, NULL) != value);
+    put(sheet, "%s", text);
+}
+
 /* Of what stands behind `begun`; a number or a text, or nothing. */
 static void put_pair(struct sheet *sheet, size_t begun, const char *name,
                      const json_t *value)
 {
     const char *const between = sheet->used > begun ? ", " : "";
 
-    if (json_is_number(value))
-        put(sheet, "%s%s %.6g", between, name, json_number_value(value));
-    else if (json_is_string(value))
+    if (json_is_integer(value)) {
+        put(sheet, "%s%s %lld", between, name,
+            (long long)json_integer_value(value));
+    } else if (json_is_real(value)) {
+        put(sheet, "%s%s ", between, name);
+        put_real(sheet, json_real_value(value));
+    } else if (json_is_string(value)) {
         put(sheet, "%s%s %s", between, name, json_string_value(value));
+    }
 }
 
 /* Whatever was put since is one line. */
