@@ -347,7 +347,7 @@ struct optim_outcome optim_outcome(const struct optim *opt);
  * `accuracy` of |f| (lbfgs, newton), 1e-6 of it (others)? */
 void optim_judge(const struct optim_options *options,
                  struct optim_outcome *outcome);
-/* "going", "converged", "stalled", "steps", "diverged". */
+/* "going", "converged", "stalled", "steps", "early", "diverged". */
 const char *optim_end_name(enum optim_end end);
 bool optim_schedule_parse(const char *name, enum optim_schedule *schedule);
 const char *optim_schedule_name(enum optim_schedule schedule);

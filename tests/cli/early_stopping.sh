@@ -28,10 +28,13 @@ data="$linear --schedule constant --passes 6"
 # A last pass that is cut short is not measured; what was is known after a resume.
 data="$linear --schedule constant"
 "$MUSTER" train $data --valid 0.1 --steps 20 -q 2>/dev/null | grep ^held
-"$MUSTER" train $data --valid 0.1 --steps 20 -q --format json 2>/dev/null | grep -o '"best_step": [0-9]*'
+"$MUSTER" train $data --valid 0.1 --steps 20 -q --format json 2>/dev/null | grep -o '"\(held_out\|best\)_step": [0-9]*'
+"$MUSTER" train $data --valid 0.1 --steps 20 --patience 9 -q --format json 2>/dev/null | grep -o '"\(held_out\|best\)_step": [0-9]*'
 "$MUSTER" train $data --valid 0.1 --steps 16 -n 2 --out run -q >/dev/null 2>&1
 "$MUSTER" train $data --valid 0.1 --steps 20 -n 2 --out run --resume -q 2>/dev/null | grep ^held
 rm -r run
+# sgd has no passes that end with a look at them.
+"$MUSTER" train gen:gmm:400,3 --optim sgd --steps 3 -q | grep ^held
 # No pass has a finite loss: nobody knows which weights are good.
 awk 'BEGIN { for (i = 0; i < 40; i++) print i % 7 "," i % 5 "," i % 7 / 10 }' >rows.csv
 echo "1,2,1e200" >huge.csv

@@ -507,8 +507,12 @@ void ending_json(const struct setup *setup, const struct train_result *result,
         (void)json_object_set_new(object, "held_out_loss",
                                   json_number(outcome->held_out));
         (void)json_object_set_new(
-            object, "best_step",
+            object, "held_out_step",
             json_integer((json_int_t)outcome->held_out_step));
+        if (outcome->best_step > 0)
+            (void)json_object_set_new(
+                object, "best_step",
+                json_integer((json_int_t)outcome->best_step));
     }
     if (result->constant.judged)
         (void)json_object_set_new(object, "beats_constant",

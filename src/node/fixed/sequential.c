@@ -49,7 +49,8 @@ enum err sequential_train(const struct problem *problem, struct pool *pool,
                                 .steps = options->steps,
                                 .evaluations = options->steps,
                                 .outcome.end = OPTIM_STEPS,
-                                .outcome.excess = HUGE_VAL};
+                                .outcome.excess = HUGE_VAL,
+                                .outcome.held_out = HUGE_VAL};
     enum err err = ERR_OK;
 
     made.weights = mem_new(made.dims, sizeof *made.weights);
