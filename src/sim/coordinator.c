@@ -68,6 +68,17 @@ static void grow_jobs(struct sim_coordinator *coordinator)
     coordinator->job_capacity = capacity;
 }
 
+/* Records of the journal are the disk's as soon as it is asked. */
+static void copy_records(struct disk_job *job, const struct action *action)
+{
+    if (job->capacity < action->size) {
+        job->bytes = mem_grow(job->bytes, 0, action->size, 1, &job->capacity);
+        CHECK(job->bytes != NULL);
+    }
+    if (action->size > 0) /* An empty write only syncs. */
+        memcpy(job->bytes, action->bytes, action->size);
+}
+
 static void add_job(struct world *world, const struct action *action)
 {
     struct sim_coordinator *coordinator = &world->coordinator;
@@ -76,13 +87,11 @@ static void add_job(struct world *world, const struct action *action)
     if (coordinator->job_count == coordinator->job_capacity)
         grow_jobs(coordinator);
     job = job_at(coordinator, coordinator->job_count++);
-    job->lent = action->kind == ACTION_CHECKPOINT ? action->bytes : NULL;
-    if (job->lent == NULL && job->capacity < action->size) {
-        job->bytes = mem_grow(job->bytes, 0, action->size, 1, &job->capacity);
-        CHECK(job->bytes != NULL);
-    }
-    if (job->lent == NULL && action->size > 0) /* An empty write only syncs. */
-        memcpy(job->bytes, action->bytes, action->size);
+    job->lent = NULL;
+    if (action->kind == ACTION_CHECKPOINT)
+        job->lent = action->bytes;
+    else
+        copy_records(job, action);
     job->size = action->size;
     job->sync = action->sync;
     job->step = action->step;
