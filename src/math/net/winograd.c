@@ -1,11 +1,13 @@
 /*
- * winograd.c - borders, weights as the products want them, and the definition.
+ * winograd.c - weights as the products want them, the products, and the
+ * definition; which squares, by stride.
  */
 #include "math/net/winograd.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "math/net/border.h"
 #include "math/net/net_parts.h"
 
 #define CHANNELS 16u /* A vector of every machine. */
@@ -21,49 +23,19 @@ static size_t pairs(const struct conv *c)
     return (size_t)c->in * c->out;
 }
 
-size_t winograd_packed(const struct conv *c)
+static size_t packed_floats(const struct conv *c)
 {
-    return c->stride == 2 ? winograd2_packed(c)
-                          : 2 * WINOGRAD_PLACES * pairs(c);
+    return 2 * WINOGRAD_PLACES * pairs(c);
 }
 
-/* --- borders ------------------------------------------------------------- */
-
-static bool has_border(const struct winograd *w)
+static struct border border_of(const struct winograd *w)
 {
-    return w->conv.pad > 0 || w->width % 2 != 0 || w->height % 2 != 0;
-}
+    const bool needed =
+        w->conv.pad > 0 || w->width % 2 != 0 || w->height % 2 != 0;
 
-static size_t border_floats(const struct winograd *w)
-{
-    return has_border(w) ? winograd_image(w) : 0;
-}
-
-static size_t inside(const struct winograd *w, size_t y)
-{
-    return (y + w->conv.pad) * w->row + (size_t)w->conv.pad * w->conv.in;
-}
-
-static const float *with_border(const struct winograd *w, const float *x,
-                                float *image)
-{
-    const size_t row = (size_t)w->conv.width * w->conv.in;
-
-    if (!has_border(w))
-        return x;
-    memset(image, 0, winograd_image(w) * sizeof *image);
-    for (size_t y = 0; y < w->conv.height; y++)
-        memcpy(image + inside(w, y), x + y * row, row * sizeof *x);
-    return image;
-}
-
-static void without_border(const struct winograd *w, const float *image,
-                           float *x)
-{
-    const size_t row = (size_t)w->conv.width * w->conv.in;
-
-    for (size_t y = 0; image != x && y < w->conv.height; y++)
-        memcpy(x + y * row, image + inside(w, y), row * sizeof *x);
+    return (struct border){.conv = &w->conv,
+                           .row = w->row,
+                           .floats = needed ? winograd_image(w) : 0};
 }
 
 /* --- the products -------------------------------------------------------- */
@@ -77,59 +49,48 @@ static size_t room_floats(const struct conv *c)
            (WINOGRAD_SQUARES * channels + pairs(c) + NET_TALL * NET_PANEL);
 }
 
-size_t winograd_scratch(const struct conv *c)
+static size_t scratch_floats(const struct conv *c)
 {
     const struct winograd w = winograd_of(c);
 
-    if (c->stride == 2)
-        return winograd2_scratch(c);
-    return 2 * border_floats(&w) + room_floats(c);
+    return 2 * border_of(&w).floats + room_floats(c);
 }
 
-void winograd_pack(enum isa isa, const struct conv *c, const float *weights,
-                   float *packed)
+static void pack(enum isa isa, const struct conv *c, const float *weights,
+                 float *packed)
 {
-    if (c->stride == 2)
-        net_ops(isa)->winograd2_pack(c, weights, packed);
-    else
-        net_ops(isa)->winograd_pack(c, weights, packed);
+    net_ops(isa)->winograd_pack(c, weights, packed);
 }
 
-void winograd_forward(enum isa isa, const struct conv *c, const float *x,
-                      const float *packed, const float *bias, float *y,
-                      float *scratch)
+static void forward(enum isa isa, const struct conv *c, const float *x,
+                    const float *packed, const float *bias, float *y,
+                    float *scratch)
 {
     const struct winograd w = winograd_of(c);
+    const struct border border = border_of(&w);
 
-    if (c->stride == 2) {
-        winograd2_forward(isa, c, x, packed, bias, y, scratch);
-        return;
-    }
-    net_ops(isa)->winograd_forward(&w, with_border(&w, x, scratch), packed,
-                                   bias, y, scratch + border_floats(&w));
+    net_ops(isa)->winograd_forward(&w, border_put(&border, x, scratch), packed,
+                                   bias, y, scratch + border.floats);
 }
 
-void winograd_backward(enum isa isa, const struct conv *c,
-                       const struct conv_backward *what, float *scratch)
+static void backward(enum isa isa, const struct conv *c,
+                     const struct conv_backward *what, float *scratch)
 {
     const struct winograd w = winograd_of(c);
-    const size_t border = border_floats(&w);
-    struct winograd_backward back = {
-        .image = with_border(&w, what->x, scratch),
+    const struct border border = border_of(&w);
+    const struct winograd_backward back = {
+        .image = border_put(&border, what->x, scratch),
         .u = what->packed + WINOGRAD_PLACES * pairs(c),
         .dy = what->dy,
         .dw = what->dw,
-        .dx = what->dx != NULL && border > 0 ? scratch + border : what->dx};
+        .dx = what->dx != NULL && border.floats > 0 ? scratch + border.floats
+                                                    : what->dx};
 
-    if (c->stride == 2) {
-        winograd2_backward(isa, c, what, scratch);
-        return;
-    }
     if (what->dx != NULL)
         memset(back.dx, 0, winograd_image(&w) * sizeof *back.dx);
-    net_ops(isa)->winograd_backward(&w, &back, scratch + 2 * border);
+    net_ops(isa)->winograd_backward(&w, &back, scratch + 2 * border.floats);
     if (what->dx != NULL)
-        without_border(&w, back.dx, what->dx);
+        border_take(&border, back.dx, what->dx);
 }
 
 /* --- the definition ------------------------------------------------------ */
@@ -255,15 +216,11 @@ static void chain(float sum[WINOGRAD_PLACES], const float *a, const float *b)
         sum[k] = fmaf(a[k], b[k], sum[k]);
 }
 
-void winograd_forward_ref(const struct conv *c, const float *x,
-                          const float *weights, const float *bias, float *y)
+static void forward_ref(const struct conv *c, const float *x,
+                        const float *weights, const float *bias, float *y)
 {
     const struct winograd w = winograd_of(c);
 
-    if (c->stride == 2) {
-        winograd2_forward_ref(c, x, weights, bias, y);
-        return;
-    }
     for (size_t s = 0; s < w.squares * c->out; s++) {
         const size_t o = s % c->out;
         const struct winograd_corner at = winograd_corner(&w, s / c->out);
@@ -331,15 +288,10 @@ static void input_ref(const struct winograd *w,
     }
 }
 
-void winograd_backward_ref(const struct conv *c,
-                           const struct conv_backward *what)
+static void backward_ref(const struct conv *c, const struct conv_backward *what)
 {
     const struct winograd w = winograd_of(c);
 
-    if (c->stride == 2) {
-        winograd2_backward_ref(c, what);
-        return;
-    }
     for (size_t o = 0; o < c->out; o++) {
         for (size_t i = 0; i < c->in; i++)
             weights_ref(&w, what, o, i);
@@ -352,4 +304,76 @@ void winograd_backward_ref(const struct conv *c,
         for (size_t i = 0; i < c->in; i++)
             input_ref(&w, what, s, i);
     }
+}
+
+/* --- by stride ------------------------------------------------------------ */
+
+struct squares {
+    size_t (*packed)(const struct conv *c);
+    size_t (*scratch)(const struct conv *c);
+    void (*pack)(enum isa isa, const struct conv *c, const float *weights,
+                 float *packed);
+    void (*forward)(enum isa isa, const struct conv *c, const float *x,
+                    const float *packed, const float *bias, float *y,
+                    float *scratch);
+    void (*backward)(enum isa isa, const struct conv *c,
+                     const struct conv_backward *what, float *scratch);
+    void (*forward_ref)(const struct conv *c, const float *x,
+                        const float *weights, const float *bias, float *y);
+    void (*backward_ref)(const struct conv *c,
+                         const struct conv_backward *what);
+};
+
+static const struct squares *squares_of(const struct conv *c)
+{
+    static const struct squares one = {
+        packed_floats, scratch_floats, pack,        forward,
+        backward,      forward_ref,    backward_ref};
+    static const struct squares two = {
+        winograd2_packed,      winograd2_scratch,  winograd2_pack,
+        winograd2_forward,     winograd2_backward, winograd2_forward_ref,
+        winograd2_backward_ref};
+
+    return c->stride == 2 ? &two : &one;
+}
+
+size_t winograd_packed(const struct conv *c)
+{
+    return squares_of(c)->packed(c);
+}
+
+size_t winograd_scratch(const struct conv *c)
+{
+    return squares_of(c)->scratch(c);
+}
+
+void winograd_pack(enum isa isa, const struct conv *c, const float *weights,
+                   float *packed)
+{
+    squares_of(c)->pack(isa, c, weights, packed);
+}
+
+void winograd_forward(enum isa isa, const struct conv *c, const float *x,
+                      const float *packed, const float *bias, float *y,
+                      float *scratch)
+{
+    squares_of(c)->forward(isa, c, x, packed, bias, y, scratch);
+}
+
+void winograd_backward(enum isa isa, const struct conv *c,
+                       const struct conv_backward *what, float *scratch)
+{
+    squares_of(c)->backward(isa, c, what, scratch);
+}
+
+void winograd_forward_ref(const struct conv *c, const float *x,
+                          const float *weights, const float *bias, float *y)
+{
+    squares_of(c)->forward_ref(c, x, weights, bias, y);
+}
+
+void winograd_backward_ref(const struct conv *c,
+                           const struct conv_backward *what)
+{
+    squares_of(c)->backward_ref(c, what);
 }

@@ -1,11 +1,12 @@
 /*
- * winograd2.c - borders, and the definition.
+ * winograd2.c - the products, and the definition.
  */
 #include "math/net/winograd2.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "math/net/border.h"
 #include "math/net/net_parts.h"
 
 enum {
@@ -33,43 +34,13 @@ size_t winograd2_packed(const struct conv *c)
     return 2 * KINDS * pairs(c);
 }
 
-/* --- borders ------------------------------------------------------------- */
-
-static bool has_border(const struct winograd2 *w)
+static struct border border_of(const struct winograd2 *w)
 {
-    return w->wide != w->conv.width || w->tall != w->conv.height;
-}
+    const bool needed = w->wide != w->conv.width || w->tall != w->conv.height;
 
-static size_t border_floats(const struct winograd2 *w)
-{
-    return has_border(w) ? winograd2_image(w) : 0;
-}
-
-static size_t inside(const struct winograd2 *w, size_t y)
-{
-    return ((y + w->conv.pad) * w->wide + w->conv.pad) * w->conv.in;
-}
-
-static const float *with_border(const struct winograd2 *w, const float *x,
-                                float *image)
-{
-    const size_t row = (size_t)w->conv.width * w->conv.in;
-
-    if (!has_border(w))
-        return x;
-    memset(image, 0, winograd2_image(w) * sizeof *image);
-    for (size_t y = 0; y < w->conv.height; y++)
-        memcpy(image + inside(w, y), x + y * row, row * sizeof *x);
-    return image;
-}
-
-static void without_border(const struct winograd2 *w, const float *image,
-                           float *x)
-{
-    const size_t row = (size_t)w->conv.width * w->conv.in;
-
-    for (size_t y = 0; image != x && y < w->conv.height; y++)
-        memcpy(x + y * row, image + inside(w, y), row * sizeof *x);
+    return (struct border){.conv = &w->conv,
+                           .row = w->wide * w->conv.in,
+                           .floats = needed ? winograd2_image(w) : 0};
 }
 
 /* --- the products -------------------------------------------------------- */
@@ -79,8 +50,14 @@ size_t winograd2_scratch(const struct conv *c)
     const struct winograd2 w = winograd2_of(c);
     const size_t channels = (size_t)c->in + c->out + NET_PANEL;
 
-    return 2 * border_floats(&w) + PLACES * w.some * channels +
+    return 2 * border_of(&w).floats + PLACES * w.some * channels +
            KINDS * winograd2_plane(c);
+}
+
+void winograd2_pack(enum isa isa, const struct conv *c, const float *weights,
+                    float *packed)
+{
+    net_ops(isa)->winograd2_pack(c, weights, packed);
 }
 
 void winograd2_forward(enum isa isa, const struct conv *c, const float *x,
@@ -88,28 +65,30 @@ void winograd2_forward(enum isa isa, const struct conv *c, const float *x,
                        float *scratch)
 {
     const struct winograd2 w = winograd2_of(c);
+    const struct border border = border_of(&w);
 
-    net_ops(isa)->winograd2_forward(&w, with_border(&w, x, scratch), packed,
-                                    bias, y, scratch + border_floats(&w));
+    net_ops(isa)->winograd2_forward(&w, border_put(&border, x, scratch), packed,
+                                    bias, y, scratch + border.floats);
 }
 
 void winograd2_backward(enum isa isa, const struct conv *c,
                         const struct conv_backward *what, float *scratch)
 {
     const struct winograd2 w = winograd2_of(c);
-    const size_t border = border_floats(&w);
+    const struct border border = border_of(&w);
     const struct winograd2_backward back = {
-        .image = with_border(&w, what->x, scratch),
+        .image = border_put(&border, what->x, scratch),
         .u = what->packed + KINDS * pairs(c),
         .dy = what->dy,
         .dw = what->dw,
-        .dx = what->dx != NULL && border > 0 ? scratch + border : what->dx};
+        .dx = what->dx != NULL && border.floats > 0 ? scratch + border.floats
+                                                    : what->dx};
 
     if (what->dx != NULL)
         memset(back.dx, 0, winograd2_image(&w) * sizeof *back.dx);
-    net_ops(isa)->winograd2_backward(&w, &back, scratch + 2 * border);
+    net_ops(isa)->winograd2_backward(&w, &back, scratch + 2 * border.floats);
     if (what->dx != NULL)
-        without_border(&w, back.dx, what->dx);
+        border_take(&border, back.dx, what->dx);
 }
 
 /* --- the definition ------------------------------------------------------ */

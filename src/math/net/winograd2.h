@@ -155,6 +155,8 @@ bool winograd2_is(const struct conv *conv);
 
 size_t winograd2_packed(const struct conv *conv);
 size_t winograd2_scratch(const struct conv *conv);
+void winograd2_pack(enum isa isa, const struct conv *conv, const float *weights,
+                    float *packed);
 void winograd2_forward(enum isa isa, const struct conv *conv, const float *x,
                        const float *packed, const float *bias, float *y,
                        float *scratch);

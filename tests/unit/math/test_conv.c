@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-enum { CASES = 240, ROOM = 1 << 18, SCRATCH = 1 << 21 };
+enum { CASES = 240, ROOM = 1 << 18, SCRATCH = 1 << 21, BEHIND = 1 << 18 };
 
 struct bench {
     float *x, *w, *bias, *packed, *scratch;
@@ -131,9 +131,18 @@ static void fill(struct rng *rng, float *x, size_t count, double share)
         x[i] = rng_chance(rng, share) ? (float)(rng_unit(rng) - 0.5) : 0;
 }
 
+/* Floats behind what a convolution may use, which must stay as they are. */
+static float *behind(const struct bench *b, const struct conv *c)
+{
+    assert_true(conv_scratch(c) + BEHIND <= SCRATCH);
+    return b->scratch + conv_scratch(c);
+}
+
 static void run(struct bench *b, enum isa isa, const struct conv *c,
                 const struct results *r)
 {
+    float *const mark = behind(b, c);
+
     const struct conv_backward back = {.x = b->x,
                                        .weights = b->w,
                                        .packed = b->packed,
@@ -142,10 +151,14 @@ static void run(struct bench *b, enum isa isa, const struct conv *c,
                                        .db = r->db,
                                        .dx = r->dx};
 
-    assert_true(conv_scratch(c) <= SCRATCH && conv_packed(c) <= ROOM);
+    assert_true(conv_packed(c) <= ROOM);
+    for (size_t i = 0; i < BEHIND; i++)
+        mark[i] = 7;
     conv_pack(isa, c, b->w, b->packed);
     conv_forward(isa, c, b->x, b->packed, b->bias, r->y, b->scratch);
     conv_backward(isa, c, &back, b->scratch);
+    for (size_t i = 0; i < BEHIND; i++)
+        assert_true(mark[i] == 7);
 }
 
 /* Bits, but for the sign of a 0. */
@@ -205,10 +218,36 @@ static void every_isa_has_the_definitions_bits(void **state)
     results_free(&now);
 }
 
+/* An image that is large beside the room for squares, and has no border. */
+static void large_images_stay_in_their_room(void **state)
+{
+    static const struct conv c = {.height = 127,
+                                  .width = 127,
+                                  .in = 16,
+                                  .tall = 3,
+                                  .wide = 3,
+                                  .out = 16,
+                                  .stride = 2};
+    struct bench *const b = *state;
+    struct results r = results_new();
+
+    assert_true(inputs(&c) <= ROOM);
+    fill(&b->rng, b->x, inputs(&c), 0.8);
+    fill(&b->rng, b->w, c.out * conv_patch(&c), 1);
+    fill(&b->rng, b->bias, c.out, 1);
+    fill(&b->rng, b->dy, outputs(&c), 0.9);
+    for (unsigned isa = 0; isa < ISAS; isa++) {
+        if (isa_runs((enum isa)isa))
+            run(b, (enum isa)isa, &c, &r);
+    }
+    results_free(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_isa_has_the_definitions_bits),
+        cmocka_unit_test(large_images_stay_in_their_room),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
