@@ -166,17 +166,18 @@ static const char *extra_name(const struct trace_lane *lane,
 
 void trace_stops_add(struct trace_stops *stops, int64_t took_us)
 {
-    const double us = took_us < 1 ? 1 : (double)took_us;
+    const int64_t us = took_us < 1 ? 1 : took_us; /* Within a tick: a tick. */
     int octave;
-    const double part = frexp(us, &octave); /* us = part * 2^octave, >= .5 */
+    const double part =
+        frexp((double)us, &octave); /* us = part * 2^octave, >= .5 */
     uint32_t at = (uint32_t)((part - .5) * 2 * STOP_PARTS);
 
     at = at < STOP_PARTS ? at : STOP_PARTS - 1;
     octave = octave < (int)STOP_OCTAVES ? octave : (int)STOP_OCTAVES - 1;
     stops->seen[octave][at]++;
     stops->count++;
-    if (took_us > stops->max_us)
-        stops->max_us = took_us;
+    if (us > stops->max_us)
+        stops->max_us = us;
 }
 
 int64_t trace_stops_median(const struct trace_stops *stops)

@@ -243,6 +243,16 @@ static void test_median_of_all_sizes(void **state)
     }
 }
 
+static void test_stop_within_a_tick(void **state)
+{
+    struct trace_stops stops = {0};
+
+    (void)state;
+    trace_stops_add(&stops, 0);
+    assert_int_equal(trace_stops_median(&stops), 1);
+    assert_int_equal(stops.max_us, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +262,7 @@ int main(void)
         cmocka_unit_test(test_hostile_names),
         cmocka_unit_test(test_no_file_no_trace),
         cmocka_unit_test(test_median_of_all_sizes),
+        cmocka_unit_test(test_stop_within_a_tick),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
