@@ -28,6 +28,20 @@ static enum err open_linear(struct objective *o,
     return err;
 }
 
+/* Scores are those of a linear model; what is hashed and handed over are
+ * columns of them. */
+static enum err open_product(struct objective *o,
+                             const struct objective_options *options,
+                             struct pool *pool, struct why *why)
+{
+    const enum err err = open_linear(o, options, pool, why);
+
+    o->length = options->data->rows;
+    o->columns = options->optim->steps;
+    o->weights = o->length * o->columns;
+    return err;
+}
+
 static enum err open_net(struct objective *o,
                          const struct objective_options *options,
                          struct pool *pool, struct why *why)
@@ -77,9 +91,10 @@ enum err objective_open(struct objective *objective,
 {
     enum err (*const open)(struct objective *, const struct objective_options *,
                            struct pool *, struct why *) =
-        options->user != NULL  ? open_user
-        : options->net != NULL ? open_net
-                               : open_linear;
+        options->user != NULL                   ? open_user
+        : options->net != NULL                  ? open_net
+        : options->optim->kind == OPTIM_COLUMNS ? open_product
+                                                : open_linear;
     enum err err;
 
     *objective = (struct objective){.shelf = {.data = options->data,
@@ -102,6 +117,9 @@ struct digest objective_hash(const struct objective *objective, const double *w)
 {
     if (objective->net != NULL)
         return neural_hash(objective->net, w);
+    if (objective->columns > 0)
+        return hash_vectors(w, objective->columns, objective->length,
+                            objective->length);
     return hash_vectors(w, objective->vectors,
                         objective->dims / objective->vectors,
                         objective->length);

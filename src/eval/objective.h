@@ -4,6 +4,7 @@
  *     linear   a linear model's loss over rows, on a proved scale
  *     net      a network's, on a followed one
  *     user     a function of the user's, on a followed one
+ *     product  nothing: the rows are multiplied by columns (optim/columns.c)
  *
  * Who trains, alone or with workers, needs the same few things of each: the
  * brief for evaluators, how many weights and chunks there are, the scale.
@@ -46,6 +47,7 @@ struct objective {
                                  are those of a followed scale. */
     uint32_t vectors, length; /* What of the weights is hashed: so many vectors,
                                  the first `length` of each. */
+    uint32_t columns;         /* Of a product: it is `length` by so many. */
     const struct neural *net; /* ... or, of a network, as neural_hash does. */
     bool narrow;              /* Evaluators round the weights to floats first:
                                  neither bits nor sentences depend on whether

@@ -20,7 +20,8 @@
  *     SCORES     X w
  *     BACK       X^T r
  *
- * which the coordinator asks for where an optimiser asks for GRADIENT.
+ * which the coordinator asks for where an optimiser asks for GRADIENT; SCORES
+ * may be asked for by itself, at any vector (optim/columns.c).
  */
 #ifndef MATH_EVALUATION_H
 #define MATH_EVALUATION_H

@@ -38,6 +38,7 @@ static const struct optim_ops *const kinds[] = {
     [OPTIM_AVERAGE] = &optim_average_ops,
     [OPTIM_NESTEROV] = &optim_nesterov_ops,
     [OPTIM_ADAMW] = &optim_adamw_ops,
+    [OPTIM_COLUMNS] = &optim_columns_ops,
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -46,7 +47,8 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 enum err optim_parse(const char *name, enum optim_kind *kind)
 {
     for (unsigned i = 0; i < KINDS; i++) {
-        if (i != OPTIM_AVERAGE && strcmp(name, kinds[i]->name) == 0) {
+        if (i != OPTIM_AVERAGE && i != OPTIM_COLUMNS &&
+            strcmp(name, kinds[i]->name) == 0) {
             *kind = (enum optim_kind)i;
             return ERR_OK;
         }
@@ -135,7 +137,13 @@ static bool is_fraction(double x)
     return x >= 0 && x < 1;
 }
 
-static bool kind_fits(const struct optim_options *o)
+static bool columns_fit(const struct optim_options *o, uint32_t dims)
+{
+    return o->columns.first != NULL && o->columns.stride > 0 && o->steps > 0 &&
+           o->steps <= UINT32_MAX / dims && o->rows == dims;
+}
+
+static bool kind_fits(const struct optim_options *o, uint32_t dims)
 {
     switch (o->kind) {
     case OPTIM_MOMENTUM:
@@ -155,6 +163,8 @@ static bool kind_fits(const struct optim_options *o)
         return false;
     case OPTIM_AVERAGE:
         return o->local.every > 0;
+    case OPTIM_COLUMNS:
+        return columns_fit(o, dims);
     case OPTIM_GD:
     case OPTIM_AGD:
         break;
@@ -190,7 +200,7 @@ bool optim_free_fits(uint32_t free, uint32_t stride)
 static bool options_fit(const struct optim_options *o, uint32_t dims)
 {
     return dims > 0 && (unsigned)o->kind < KINDS && rate_fits(o) &&
-           kind_fits(o) && sampler_goes(o) && is_not_negative(o->l2) &&
+           kind_fits(o, dims) && sampler_goes(o) && is_not_negative(o->l2) &&
            o->rows > 0 && is_not_negative(o->tol) && is_not_negative(o->gap) &&
            is_not_negative(o->accuracy) && o->weight_bits < DBL_MANT_DIG &&
            isfinite(o->optimum) && optim_free_fits(o->l2_free, o->l2_stride);
@@ -217,6 +227,11 @@ double optim_divisor(const struct optim *opt)
 }
 
 /* --- memory -------------------------------------------------------------- */
+
+uint32_t optim_dims(const struct optim_options *options, uint32_t weights)
+{
+    return options->kind == OPTIM_COLUMNS ? (uint32_t)options->rows : weights;
+}
 
 bool optim_is_dense(const struct optim *opt)
 {
@@ -556,4 +571,12 @@ bool optim_reject(struct optim *opt)
 const double *optim_weights(const struct optim *opt)
 {
     return opt->b;
+}
+
+const double *optim_model(const struct optim *opt, uint32_t *count)
+{
+    const bool all = opt->options.kind == OPTIM_COLUMNS;
+
+    *count = all ? opt->vectors * opt->dims : opt->dims;
+    return all ? opt->kept : opt->b;
 }

@@ -36,6 +36,8 @@
  *               from conjugate gradients in the metric, one HESSVEC each
  *     average   b <- b + the mean displacement of the parts (EVALUATE_LOCAL,
  *               local.h): what is fed are means over the rows, not sums
+ *     columns   no optimiser: step t asks for X b_t (EVALUATE_SCORES) with b_t
+ *               the t-th of the vectors it was given, and keeps the answer
  *
  * The metric is the diagonal of f'' (DIAGONAL), evaluated at the start and now
  * and then: columns of 1000 beside columns of 0.001 are then no worse than
@@ -79,6 +81,7 @@ enum optim_kind {
     OPTIM_AVERAGE, /* Of what others did by themselves: see local.h. */
     OPTIM_NESTEROV,
     OPTIM_ADAMW,
+    OPTIM_COLUMNS, /* Products for their own sake: see columns.c. */
 };
 
 /* What a schedule needs of the options, beside the rate. */
@@ -114,6 +117,12 @@ struct local {
     uint32_t every; /* Steps between averages; 0: no such job. */
     uint32_t steps; /* Of the whole job. */
     uint64_t seed;  /* sgd. */
+};
+
+/* What the data are multiplied by: `steps` vectors, so far apart; borrowed. */
+struct optim_columns {
+    const double *first;
+    uint32_t stride;
 };
 
 /* Zero is a valid "none" for every field not marked otherwise; fields of other
@@ -164,7 +173,8 @@ struct optim_options {
     uint64_t seed;        /* sgd: of its shuffles; networks: of what their
                              layers draw. */
     struct local local;   /* average. */
-    const double *start;  /* Weights to begin with, borrowed; NULL: all 0. */
+    struct optim_columns columns; /* columns. */
+    const double *start; /* Weights to begin with, borrowed; NULL: all 0. */
 };
 
 /* Whether and why it has ended. */
@@ -288,7 +298,7 @@ struct optim {
 
 /* Accepts "gd", "agd", "momentum", "nesterov", "adam", "adamw", "lbfgs",
  * "newton", "sgd";
- * "average" is not for people to choose. */
+ * "average" and "columns" are not for people to choose. */
 MUST_CHECK enum err optim_parse(const char *name, enum optim_kind *kind);
 const char *optim_name(enum optim_kind kind);
 /* What a rate multiplies: nothing (there is none), gradients, sums of so many
@@ -305,7 +315,11 @@ enum optim_rate optim_kind_rate(enum optim_kind kind);
  * the caller's.  rate: 1, adam and adamw 1e-3, lbfgs 0; decay 1. */
 struct optim_options optim_defaults(enum optim_kind kind);
 
-/* ERR_SHAPE if an option is out of range. */
+/* Numbers of each of its vectors in a job of so many weights: as many, but of
+ * `columns`, whose vectors are answers, the rows. */
+uint32_t optim_dims(const struct optim_options *options, uint32_t weights);
+
+/* ERR_SHAPE if an option is out of range.  `dims` is optim_dims. */
 MUST_CHECK enum err optim_init(struct optim *opt,
                                const struct optim_options *options,
                                uint32_t dims);
@@ -370,6 +384,8 @@ bool optim_feed(struct optim *opt, const double *sum, double loss_sum);
 bool optim_reject(struct optim *opt);
 /* The model so far: dims doubles.  Changes only when optim_feed says so. */
 const double *optim_weights(const struct optim *opt);
+/* What it hands over: the same, but of `columns` all that it was fed. */
+const double *optim_model(const struct optim *opt, uint32_t *count);
 
 /* f(w) from sums over all rows at w, and its gradient. */
 double optim_objective(const struct optim_options *options, uint32_t dims,

@@ -27,7 +27,7 @@ struct optim_ops {
 
 extern const struct optim_ops optim_gd_ops, optim_agd_ops, optim_momentum_ops,
     optim_nesterov_ops, optim_adam_ops, optim_adamw_ops, optim_lbfgs_ops,
-    optim_newton_ops, optim_average_ops;
+    optim_newton_ops, optim_average_ops, optim_columns_ops;
 /* A name only. */
 extern const struct optim_ops optim_sgd_ops;
 

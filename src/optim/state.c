@@ -158,6 +158,8 @@ static bool counters_fit(const struct optim *opt)
     const uint32_t phases =
         opt->ops->phases - (opt->ops->has_search && opt->metric == NULL);
 
+    if (opt->options.kind == OPTIM_COLUMNS && opt->step > opt->vectors)
+        return false;
     return opt->phase < phases && opt->pairs <= pairs_max && soften_fits(opt) &&
            (opt->newest == 0 || opt->newest < pairs_max);
 }
@@ -165,6 +167,7 @@ static bool counters_fit(const struct optim *opt)
 /* What the saved numbers imply. */
 static void restore(struct optim *opt)
 {
+    opt->ops->place(opt); /* `b` may lie elsewhere. */
     if (opt->ops->has_search)
         optim_place_trial(opt);
     for (uint32_t i = 0; i < opt->pairs; i++) {

@@ -409,7 +409,9 @@ static void look_at_end(struct world *world)
     struct sim_coordinator *coordinator = &world->coordinator;
 
     if (coordinator->done && !world->checker.violated) {
-        const double *weights = trainer_model(&coordinator->machine.trainer);
+        uint32_t count;
+        const double *weights =
+            trainer_model(&coordinator->machine.trainer, &count);
 
         world->result->finished = true;
         keep_weights(world, weights);

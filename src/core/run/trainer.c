@@ -282,9 +282,9 @@ const double *trainer_mirrored(const struct trainer *trainer, uint32_t *count)
     return tap->copy;
 }
 
-const double *trainer_model(const struct trainer *trainer)
+const double *trainer_model(const struct trainer *trainer, uint32_t *count)
 {
-    return early_model(&trainer->early, trainer_weights(trainer));
+    return early_model(&trainer->early, optim_model(&trainer->optim, count));
 }
 
 struct optim_outcome trainer_outcome(const struct trainer *trainer)
@@ -296,7 +296,8 @@ struct optim_outcome trainer_outcome(const struct trainer *trainer)
     outcome.held_out_step = early->step;
     if (early_over(early) && outcome.end != OPTIM_DIVERGED)
         outcome.end = OPTIM_EARLY;
-    if (trainer_model(trainer) == trainer_weights(trainer))
+    if (early_model(early, trainer_weights(trainer)) ==
+        trainer_weights(trainer))
         return outcome;
     outcome.best_step = early->best_step;
     outcome.held_out = early->best;

@@ -46,8 +46,8 @@ struct trainer_options {
     struct scale *scale;   /* Borrowed; this run's alone, begun by init. */
     struct pool *pool;     /* Borrowed, for long vectors; NULL: none. */
     struct mirror *mirror; /* Borrowed; NULL: none. */
-    uint32_t dims;         /* Weights: so many vectors, of each of which ... */
-    uint32_t vectors;      /* ... `length` are hashed, the rest is padding. */
+    uint32_t dims;    /* optim_dims: so many vectors, of each of which ... */
+    uint32_t vectors; /* ... `length` are hashed, the rest is padding. */
     uint32_t length;
     uint32_t sums_min; /* Sums may be longer than the optimiser's. */
     bool kept;         /* There is a ledger; the star has one: */
@@ -142,8 +142,9 @@ bool trainer_busy(const struct trainer *trainer);
 const double *trainer_weights(const struct trainer *trainer);
 /* Where so many of the first of them lie, too; NULL: nowhere. */
 const double *trainer_mirrored(const struct trainer *trainer, uint32_t *count);
-/* What the training hands over: these weights, or those of the best pass. */
-const double *trainer_model(const struct trainer *trainer);
+/* What the training hands over, and how much: these weights, those of the best
+ * pass, or all that `columns` was fed. */
+const double *trainer_model(const struct trainer *trainer, uint32_t *count);
 /* How far it has come, and why it ended. */
 struct optim_outcome trainer_outcome(const struct trainer *trainer);
 struct digest trainer_hash(const struct trainer *trainer);

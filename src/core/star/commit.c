@@ -310,8 +310,11 @@ bool commit_refused(struct coordinator *c, struct actions *actions)
 /* Whole tallies were looked at by tally_gradient. */
 static bool finite(const struct coordinator *c, const struct total *out)
 {
-    return isfinite(out->loss) && (out->exactness == EXACT_BITWISE ||
-                                   vec_finite(c->gradient, c->tally.dims));
+    const uint32_t count =
+        out->sums == c->gradient ? c->tally.dims : c->options.job.rows;
+
+    return isfinite(out->loss) &&
+           (out->exactness == EXACT_BITWISE || vec_finite(out->sums, count));
 }
 
 void commit_round(struct coordinator *c, struct actions *actions)
@@ -343,14 +346,14 @@ void commit_round(struct coordinator *c, struct actions *actions)
     }
     if (!BUG(BUG_SKIP_FINITE) && !finite(c, &out)) {
         coordinator_fail(c, actions, ERR_RANGE,
-                         "step %u: the decoded gradient is not finite",
+                         "step %u: what the answers come to is not finite",
                          c->key.step);
         return;
     }
     note_round(c);
     refusals_settle(c, actions);
     call_off(c, actions);
-    c->halves.halfway = product_on(c) && !c->halves.halfway;
+    c->halves.halfway = product_turns_back(c);
     if (!c->halves.halfway) {
         commit_next(c, trainer_feed(&c->trainer, &out), actions);
         return;

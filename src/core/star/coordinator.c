@@ -186,7 +186,17 @@ static enum err resume(struct coordinator *c, const struct recovery *recovery,
     return ERR_OK;
 }
 
-/* Of coded data vectors of all rows travel, too. */
+/* Of coded data vectors of all rows travel, too, which may be fewer than the
+ * weights. */
+static uint32_t sums_min(const struct job *job, bool products)
+{
+    const uint32_t rows = block_pad(job->rows);
+
+    if (!products)
+        return 0;
+    return rows > job->dims ? rows : job->dims;
+}
+
 static enum err make_trainer(struct coordinator *c)
 {
     struct coordinator_options *const o = &c->options;
@@ -196,16 +206,17 @@ static enum err make_trainer(struct coordinator *c)
         .scale = o->scale,
         .pool = o->pool,
         .mirror = o->mirror,
-        .dims = o->job.dims,
+        .dims = optim_dims(&o->optim, o->job.dims),
         .vectors = o->vectors,
         .length = o->length,
-        .sums_min = products ? block_pad(o->job.rows) : 0,
+        .sums_min = sums_min(&o->job, products),
         .kept = true,
         .ledger = o->ledger};
     const enum err err = trainer_init(&c->trainer, &options);
 
     o->job.sum_dims = c->trainer.sum_dims;
     o->job.products = products;
+    CHECK(products || o->optim.kind != OPTIM_COLUMNS);
     if (!products)
         return err;
     CHECK(o->slopes != NULL && !o->adapt);

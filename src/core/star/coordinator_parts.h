@@ -343,6 +343,8 @@ uint32_t product_round(const struct coordinator *c);
 /* The half of the gradient c->what that is due: its product instead. */
 void product_open(struct coordinator *c);
 /* The worker is to hold this block: what it holds of another is void. */
+/* Is this round's answer only the first half of what was asked? */
+bool product_turns_back(const struct coordinator *c);
 void product_switch(struct coordinator *c, uint32_t link, uint64_t block);
 /* Numbers of the longest answer with this code, and one. */
 uint32_t product_width(const struct coordinator *c, const struct code *code);

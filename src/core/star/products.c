@@ -50,13 +50,19 @@ void product_open(struct coordinator *c)
     const struct block_shape shape =
         product_shape(&c->options.job, c->code.parts);
 
-    CHECK(c->what.kind == EVALUATE_GRADIENT);
+    CHECK(c->what.kind == EVALUATE_GRADIENT || c->what.kind == EVALUATE_SCORES);
     CHECK(c->code.piece_count == c->code.parts);
     c->what.known = (struct known){0};
     if (c->halves.halfway)
         c->what.w = c->halves.scores;
     c->what.kind = c->halves.halfway ? EVALUATE_BACK : EVALUATE_SCORES;
     c->coded_dims = block_out(&shape, c->what.kind);
+}
+
+bool product_turns_back(const struct coordinator *c)
+{
+    return product_on(c) && !c->halves.halfway &&
+           c->trainer.what.kind == EVALUATE_GRADIENT;
 }
 
 void product_switch(struct coordinator *c, uint32_t link, uint64_t block)
@@ -139,7 +145,9 @@ enum err product_decode(struct coordinator *c, struct total *out)
     err = decode_parts(c, &out->residual);
     if (err != ERR_OK)
         return err;
-    if (!c->halves.halfway) {
+    if (c->trainer.what.kind == EVALUATE_SCORES) {
+        out->sums = c->halves.scores;
+    } else if (!c->halves.halfway) {
         memset(c->gradient, 0, job->dims * sizeof *c->gradient);
         c->halves.loss = c->options.slopes(c->options.slopes_context,
                                            c->what.soft, c->halves.scores);

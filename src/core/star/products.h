@@ -7,6 +7,8 @@
  *     SCORES  w to everyone; any k of the answers give z = X w; from z and the
  *             labels, which stay here, come the loss and the slopes r
  *     BACK    r to everyone; any k of the answers give X^T r, the gradient
+ *
+ * Who asks for scores (optim/columns.c) is answered by the first of them.
  */
 #ifndef CORE_PRODUCTS_H
 #define CORE_PRODUCTS_H

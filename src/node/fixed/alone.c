@@ -18,10 +18,11 @@ static enum err report(const struct objective *objective,
 {
     const uint32_t dims = objective->weights;
     double *weights = mem_new(dims, sizeof *weights);
+    uint32_t count;
 
     if (weights == NULL)
         return ERR_NOMEM;
-    memcpy(weights, trainer_model(trainer), dims * sizeof *weights);
+    memcpy(weights, trainer_model(trainer, &count), dims * sizeof *weights);
     *result = (struct alone_result){
         .weights = weights,
         .dims = dims,

@@ -17,7 +17,7 @@
 #define RESULT_HEAD  (8u + 4 + REASON_SIZE + 4 + 4 + 8 + OUTCOME_SIZE + 4)
 #define RESULT_MAX                                                             \
     (RESULT_HEAD + sizeof(struct coordinator_stats) +                          \
-     DIMS_MAX * sizeof(double) + DIGEST_BYTES)
+     SUM_DIMS_MAX * sizeof(double) + DIGEST_BYTES)
 
 static size_t result_size(uint32_t dims)
 {
@@ -118,7 +118,7 @@ static enum err result_decode(struct reader *in, struct run_result *result)
     made.outcome = get_outcome(in);
     made.dims = get_u32(in);
     get_bytes(in, &made.stats, sizeof made.stats);
-    if (!in->ok || made.dims > DIMS_MAX ||
+    if (!in->ok || made.dims > SUM_DIMS_MAX ||
         (unsigned)made.outcome.end > OPTIM_DIVERGED ||
         result_size(made.dims) != in->size)
         return ERR_FORMAT;

@@ -609,7 +609,8 @@ static enum err open_board(struct train *train, struct why *why)
     if (options->bulk == TRAIN_BULK_TCP || options->local_workers == 0 ||
         train->relay_count > 0 || train->boardless)
         return ERR_OK;
-    err = optim_init(&optim, &options->optim, dims);
+    err =
+        optim_init(&optim, &options->optim, optim_dims(&options->optim, dims));
     if (err != ERR_OK)
         return err;
     shape = posting_shape(options->local_workers + BERTHS_SPARE, dims,
@@ -692,7 +693,8 @@ static void describe_processes(struct train *train)
 static enum err report_from_disk(struct train *train,
                                  struct train_result *result, struct why *why)
 {
-    const uint32_t dims = train->core.job.dims;
+    uint32_t count;
+    const double *model;
     struct coordinator core;
     struct recovery recovery = {0};
     struct folder folder;
@@ -706,11 +708,11 @@ static enum err report_from_disk(struct train *train,
     recovery_close(&recovery);
     if (err != ERR_OK)
         return err;
-    result->weights = mem_new(dims, sizeof *result->weights);
+    model = trainer_model(&core.trainer, &count);
+    result->weights = mem_new(count, sizeof *result->weights);
     if (result->weights != NULL)
-        memcpy(result->weights, trainer_model(&core.trainer),
-               dims * sizeof *result->weights);
-    result->dims = dims;
+        memcpy(result->weights, model, count * sizeof *result->weights);
+    result->dims = count;
     result->steps = core.trainer.optim.step;
     result->saved = core.trainer.optim.step;
     result->outcome = trainer_outcome(&core.trainer);

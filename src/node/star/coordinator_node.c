@@ -864,6 +864,8 @@ static void hand_over(struct node *node, const struct run_result *result)
 
 static void do_finish(struct node *node, const struct action *action)
 {
+    uint32_t count;
+    const double *const model = trainer_model(&node->core.trainer, &count);
     struct run_result result = {
         .err = action->err,
         .steps = node->core.trainer.optim.step,
@@ -871,15 +873,14 @@ static void do_finish(struct node *node, const struct action *action)
         .outcome = trainer_outcome(&node->core.trainer),
         .evaluations = node->core.trainer.optim.evaluations,
         .stats = node->core.stats,
-        .dims = node->options->core.job.dims,
+        .dims = count,
     };
 
     result.weights = mem_new(result.dims, sizeof *result.weights);
     if (result.weights == NULL) {
         node->err = why_set(node->why, ERR_NOMEM, "out of memory at the end");
     } else {
-        memcpy(result.weights, trainer_model(&node->core.trainer),
-               result.dims * sizeof *result.weights);
+        memcpy(result.weights, model, count * sizeof *result.weights);
         (void)snprintf(result.reason, sizeof result.reason, "%s",
                        action->reason);
         hand_over(node, &result);
