@@ -107,6 +107,39 @@ static void descend(double keep, double scale, const double *g, size_t count,
         w[i] = keep * w[i] - scale * g[i];
 }
 
+/* As many sums side by side as registers hold. */
+static void weigh_lanes(const double *weight, const double *const *from,
+                        uint32_t terms, size_t i, double *to)
+{
+    double sum[LANES];
+
+    for (size_t l = 0; l < LANES; l++)
+        sum[l] = weight[0] * from[0][i + l];
+    for (uint32_t k = 1; k < terms; k++) {
+        const double *term = from[k] + i;
+
+        for (size_t l = 0; l < LANES; l++)
+            sum[l] += weight[k] * term[l];
+    }
+    memcpy(to + i, sum, sizeof sum);
+}
+
+static void weigh(const double *weight, const double *const *from,
+                  uint32_t terms, size_t count, double *to)
+{
+    size_t i = 0;
+
+    for (; count - i >= LANES; i += LANES)
+        weigh_lanes(weight, from, terms, i, to);
+    for (; i < count; i++) {
+        double sum = weight[0] * from[0][i];
+
+        for (uint32_t k = 1; k < terms; k++)
+            sum += weight[k] * from[k][i];
+        to[i] = sum;
+    }
+}
+
 static void adam(const struct vec_adam *a, size_t count, double *u, double *v,
                  double *s)
 {
@@ -134,6 +167,7 @@ static const struct vec_ops vec_portable = {
     .top = top,
     .measure = measure,
     .descend = descend,
+    .weigh = weigh,
     .adam = adam,
     .stream = stream,
 };
@@ -243,6 +277,12 @@ void vec_descend(double keep, double scale, const double *g, size_t count,
                  double *w)
 {
     ops()->descend(keep, scale, g, count, w);
+}
+
+void vec_weigh(const double *weight, const double *const *from, uint32_t terms,
+               size_t count, double *to)
+{
+    ops()->weigh(weight, from, terms, count, to);
 }
 
 void vec_stream(const double *from, size_t count, double *to)

@@ -41,6 +41,11 @@ void vec_measure(const double *sum, double rows, double twice, const double *w,
 void vec_descend(double keep, double scale, const double *g, size_t count,
                  double *w);
 
+/* to_i = sum_k weight_k from_k[i], added up in the order of k from the first
+ * product on; `terms` > 0.  `to` may be one of them only if terms is 1. */
+void vec_weigh(const double *weight, const double *const *from, uint32_t terms,
+               size_t count, double *to);
+
 /* to_i = from_i, past the caches where that can be: for what others read, and
  * not soon. */
 void vec_stream(const double *from, size_t count, double *to);

@@ -92,6 +92,53 @@ static void descend(double keep, double scale, const double *g, size_t count,
     }
 }
 
+/* Eight registers side by side hide how long an add takes. */
+#define WEIGHED 8u
+
+static void weigh_wide(const double *weight, const double *const *from,
+                       uint32_t terms, size_t i, double *to)
+{
+    __m512d sum[WEIGHED];
+
+    for (uint32_t l = 0; l < WEIGHED; l++)
+        sum[l] =
+            _mm512_mul_pd(_mm512_set1_pd(weight[0]),
+                          _mm512_loadu_pd(from[0] + i + (size_t)l * VEC_LANES));
+    for (uint32_t k = 1; k < terms; k++) {
+        const __m512d factor = _mm512_set1_pd(weight[k]);
+        const double *term = from[k] + i;
+
+        for (uint32_t l = 0; l < WEIGHED; l++)
+            sum[l] = _mm512_add_pd(
+                sum[l],
+                _mm512_mul_pd(factor,
+                              _mm512_loadu_pd(term + (size_t)l * VEC_LANES)));
+    }
+    for (uint32_t l = 0; l < WEIGHED; l++)
+        _mm512_storeu_pd(to + i + (size_t)l * VEC_LANES, sum[l]);
+}
+
+static void weigh(const double *weight, const double *const *from,
+                  uint32_t terms, size_t count, double *to)
+{
+    size_t i = 0;
+
+    for (; count - i >= (size_t)WEIGHED * VEC_LANES;
+         i += (size_t)WEIGHED * VEC_LANES)
+        weigh_wide(weight, from, terms, i, to);
+    for (; i < count; i += VEC_LANES) {
+        const __mmask8 lanes = lanes_at(i, count);
+        __m512d sum = _mm512_mul_pd(_mm512_set1_pd(weight[0]),
+                                    _mm512_maskz_loadu_pd(lanes, from[0] + i));
+
+        for (uint32_t k = 1; k < terms; k++)
+            sum = _mm512_add_pd(
+                sum, _mm512_mul_pd(_mm512_set1_pd(weight[k]),
+                                   _mm512_maskz_loadu_pd(lanes, from[k] + i)));
+        _mm512_mask_storeu_pd(to + i, lanes, sum);
+    }
+}
+
 static void adam(const struct vec_adam *a, size_t count, double *u, double *v,
                  double *s)
 {
@@ -141,6 +188,7 @@ const struct vec_ops vec_avx512 = {
     .top = top,
     .measure = measure,
     .descend = descend,
+    .weigh = weigh,
     .adam = adam,
     .stream = stream,
 };

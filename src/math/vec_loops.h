@@ -26,6 +26,8 @@ struct vec_ops {
                     const double *w, size_t count, double *gradient);
     void (*descend)(double keep, double scale, const double *g, size_t count,
                     double *w);
+    void (*weigh)(const double *weight, const double *const *from,
+                  uint32_t terms, size_t count, double *to);
     void (*adam)(const struct vec_adam *adam, size_t count, double *u,
                  double *v, double *s);
     void (*stream)(const double *from, size_t count, double *to);

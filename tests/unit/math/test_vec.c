@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "math/isa.h"
 #include "math/vec.h"
 
 #define COUNT_MAX 5000u
@@ -156,6 +157,37 @@ static void test_adam(void **state)
     }
 }
 
+/* Sums of products in their order, each coordinate by itself; with every
+ * instruction set that runs here. */
+static void test_weigh(void **state)
+{
+    static const char *const sets[] = {"portable", NULL};
+    const size_t counts[] = {0, 1, 7, 8, 9, 63, 64, 65, 1025};
+    const double weight[] = {0.3, -1.7, 0, 1e9};
+    const double *const from[] = {a, b, a + 1, b + 2};
+
+    (void)state;
+    fill(6);
+    for (unsigned c = 0; c < 2 * sizeof counts / sizeof *counts; c++) {
+        const size_t count = counts[c / 2];
+        static double to[COUNT_MAX];
+
+        assert_int_equal(isa_choose(sets[c % 2], NULL), ERR_OK);
+        for (uint32_t terms = 1; terms <= 4; terms++) {
+            to[count] = 0.5;
+            vec_weigh(weight, from, terms, count, to);
+            assert_true(to[count] == 0.5);
+            for (size_t j = 0; j < count; j++) {
+                double sum = weight[0] * from[0][j];
+
+                for (uint32_t k = 1; k < terms; k++)
+                    sum += weight[k] * from[k][j];
+                assert_true(to[j] == sum);
+            }
+        }
+    }
+}
+
 static void test_norm(void **state)
 {
     const double v[] = {3.0, 0.0, -4.0};
@@ -212,6 +244,7 @@ int main(void)
         cmocka_unit_test(test_sum_of_pieces),
         cmocka_unit_test(test_measure_and_descend),
         cmocka_unit_test(test_adam),
+        cmocka_unit_test(test_weigh),
         cmocka_unit_test(test_norm),
         cmocka_unit_test(test_finite),
         cmocka_unit_test(test_largest),
