@@ -23,11 +23,11 @@
  * All a with a^T G = 1: a0 = 1 on the first k slots; L has for every slot p of
  * the last n-k the row (g_p, -e_p).
  */
-#include <math.h>
 #include <string.h>
 
 #include "base/rng.h"
 #include "code/axes.h"
+#include "code/erasure.h"
 
 #define PATTERN_WORK_MAX 816000000u
 
@@ -68,10 +68,8 @@ static enum err mds_draw(struct code *code, uint32_t draw)
         double *value = code->table.value + code->table.row[slot];
         double *row = code->basis + (size_t)(slot - k + 1) * n;
 
-        for (uint32_t j = 0; j < k; j++) {
-            value[j] = rng_normal_at(seed, slot, j) / sqrt(k);
-            row[j] = value[j];
-        }
+        erasure_row(seed, k, slot, value);
+        memcpy(row, value, k * sizeof *row);
         row[slot] = -1;
     }
     /* a0 stays: what is there is copied, to the bit. */
