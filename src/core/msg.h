@@ -56,7 +56,7 @@
 #include "math/exact/tally.h"
 #include "optim/optim.h"
 
-#define MSG_VERSION  16u
+#define MSG_VERSION  17u
 #define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
 #define REASON_SIZE  256u
 #define DIMS_MAX     (UINT32_C(1) << 24)
@@ -151,6 +151,7 @@ struct job {
     bool products;       /* The data are coded: rounds are products, and blocks
                             are held, not rows (core/product.h), ... */
     uint32_t coded_cols; /* ... of a matrix of so many columns; else 0. */
+    uint32_t copies;     /* Of each block (math/blocks.h); without: 0. */
     struct brief brief;  /* For the evaluator; opaque to core. */
 };
 
@@ -218,7 +219,7 @@ static inline struct job job_kept(const struct job *job,
 static inline uint32_t job_shards(const struct job *job)
 {
     if (job->products)
-        return 2 * job->chunks;
+        return job->copies * job->chunks;
     return job->scattered > 0 ? job->scattered : job->chunks;
 }
 

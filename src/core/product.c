@@ -11,7 +11,8 @@ struct block_shape product_shape(const struct job *job, uint32_t parts)
                                 .cols = job->coded_cols,
                                 .chunk_rows = job->chunk_rows,
                                 .chunks = job->chunks,
-                                .parts = parts};
+                                .parts = parts,
+                                .copies = job->copies};
 }
 
 uint64_t product_block(uint32_t parts, const struct item *items, uint32_t count)

@@ -16,7 +16,7 @@ struct block {
 
 struct products {
     struct evaluator head;
-    struct block_shape shape;   /* Of as yet no parts. */
+    struct block_shape shape;   /* Of as yet no parts and copies. */
     const struct dataset *data; /* All rows, or NULL: strips come. */
     enum isa isa;
     struct pool *pool;  /* Borrowed. */
@@ -33,12 +33,13 @@ static bool data_fit(const struct dataset_shape *rows,
             rows->chunk_rows == data->chunk_rows);
 }
 
-/* The fewest parts make the largest strip. */
+/* The fewest parts and most copies make the largest strip. */
 static size_t strip_max(const struct block_shape *shape)
 {
     struct block_shape whole = *shape;
 
     whole.parts = 1;
+    whole.copies = BLOCK_COPIES_MAX;
     return coded_strip_bytes_max(&whole);
 }
 
@@ -101,6 +102,7 @@ static struct block *block_new(const struct products *products,
     struct block *block = mem_new(1, sizeof *block);
 
     shape.parts = share->parts;
+    shape.copies = share->copies;
     if (block == NULL || coded_init(&block->coded, &shape, share->terms,
                                     share->count) != ERR_OK) {
         mem_free(block);
@@ -175,8 +177,7 @@ static enum err products_run(struct evaluator *self,
         err = coded_fill(coded, products->data, products->pool, cancel);
     if (err != ERR_OK)
         return err;
-    return coded_multiply(coded, asked->what.kind, products->isa, asked->what.w,
-                          asked->vector, products->pool, cancel);
+    return coded_multiply(coded, asked, products->isa, products->pool, cancel);
 }
 
 const struct evaluator_ops products_evaluator = {

@@ -25,7 +25,8 @@ static enum err vet_size(const struct dataset *data,
 {
     const uint32_t chunks = dataset_chunks(data);
     const uint32_t k = slots - code->stragglers;
-    const struct block_shape shape = coded_shape(data, k < chunks ? k : chunks);
+    const struct block_shape shape =
+        coded_shape(data, k < chunks ? k : chunks, BLOCK_COPIES_MAX);
     const double gib = (double)coded_bytes(&shape) / (1u << 30);
 
     if (chunks > CHUNKS_MAX / 2)

@@ -10,6 +10,8 @@
  *     tall   sum of row parts          block_rows x cols    for X w
  *     wide   sum of column parts, X^T  block_cols x rows    for X^T r
  *
+ * A block of one copy has no wide matrix, and half the size.
+ *
  * Blocks travel in strips, each made from whole chunks: strip t < K is chunk t
  * of the tall matrix, strip K + t the columns of wide that belong to chunk t.
  */
@@ -27,7 +29,10 @@ struct block_shape {
     uint32_t rows, cols, chunk_rows;
     uint32_t chunks; /* K */
     uint32_t parts;  /* P, 1 .. K. */
+    uint32_t copies; /* 1: tall alone; 2: tall and wide. */
 };
+
+#define BLOCK_COPIES_MAX 2u
 
 /* One part of a block. */
 struct block_term {
@@ -39,7 +44,7 @@ struct block_term {
 /* A block by its name, a hash of all that it is made from. */
 struct block_share {
     uint64_t block; /* 0: rows, not a block. */
-    uint32_t parts, count;
+    uint32_t parts, copies, count;
     const struct block_term *terms; /* Of whoever speaks of it: copy them. */
 };
 
@@ -85,26 +90,48 @@ static inline uint32_t block_first_col(const struct block_shape *shape,
 static inline uint32_t block_in(const struct block_shape *shape,
                                 enum evaluation_kind kind)
 {
-    return block_pad(kind == EVALUATE_SCORES ? shape->cols : shape->rows);
+    if (kind == EVALUATE_BACK)
+        return block_pad(shape->rows);
+    return block_pad(kind == EVALUATE_SCORES ? shape->cols : block_rows(shape));
 }
 
 static inline uint32_t block_out(const struct block_shape *shape,
                                  enum evaluation_kind kind)
 {
-    return kind == EVALUATE_SCORES ? block_rows(shape) : block_cols(shape);
+    if (kind == EVALUATE_BACK)
+        return block_cols(shape);
+    return kind == EVALUATE_SCORES ? block_rows(shape) : block_pad(shape->cols);
 }
 
-/* Strips [first, end) are what a product reads. */
-static inline uint32_t block_strip_first(const struct block_shape *shape,
-                                         enum evaluation_kind kind)
+/* What a range of a product is a part of: the numbers that it gives, and of
+ * COMBINE, which gives all of them, the rows that it adds up. */
+static inline uint32_t block_range(const struct block_shape *shape,
+                                   enum evaluation_kind kind)
 {
-    return kind == EVALUATE_SCORES ? 0 : shape->chunks;
+    return kind == EVALUATE_BACK ? block_cols(shape) : block_rows(shape);
 }
 
-static inline uint32_t block_strip_end(const struct block_shape *shape,
-                                       enum evaluation_kind kind)
+struct block_strips {
+    uint32_t first, end;
+};
+
+/* What the range [first, end) of a product reads: whole chunks of tall, or all
+ * of wide, whose strips are columns. */
+static inline struct block_strips
+block_strips_of(const struct block_shape *shape, enum evaluation_kind kind,
+                uint32_t first, uint32_t end)
 {
-    return kind == EVALUATE_SCORES ? block_chunks(shape) : 2 * shape->chunks;
+    if (kind == EVALUATE_BACK)
+        return (struct block_strips){shape->chunks, 2 * shape->chunks};
+    return (struct block_strips){first / shape->chunk_rows,
+                                 first < end ? (end - 1) / shape->chunk_rows + 1
+                                             : first / shape->chunk_rows};
+}
+
+static inline struct block_strips
+block_strips_all(const struct block_shape *shape, enum evaluation_kind kind)
+{
+    return block_strips_of(shape, kind, 0, block_range(shape, kind));
 }
 
 /* Those between the end of tall and K are none. */
@@ -112,7 +139,7 @@ static inline bool block_has_strip(const struct block_shape *shape,
                                    uint32_t strip)
 {
     return strip < block_chunks(shape) ||
-           (strip >= shape->chunks && strip < 2 * shape->chunks);
+           (strip >= shape->chunks && strip < shape->copies * shape->chunks);
 }
 
 #endif /* MATH_BLOCKS_H */

@@ -16,8 +16,8 @@ struct tally;
 
 struct computation {
     struct evaluation what;
-    uint32_t first, end;      /* Chunks, ... */
-    struct block_share share; /* ... or, of a product, this block. */
+    uint32_t first, end;      /* Chunks; of a product: its block_range, ... */
+    struct block_share share; /* ... with this block. */
     uint32_t step;            /* For samplers; LOCAL: number of the average. */
     /* Of `what` (evaluation_name): computations of one name share what is
      * prepared for it.  0: prepare anew. */

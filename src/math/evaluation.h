@@ -14,14 +14,16 @@
  *                and the part's mean loss at w (optim/local.h)
  *
  * is none, and no tally: the part is answered by real numbers, which are
- * averaged.  Nor are the two products that make a gradient of a linear model
- * on coded data (math/blocks.h),
+ * averaged.  Nor are the products that make a gradient of a linear model on
+ * coded data (math/blocks.h),
  *
- *     SCORES     X w
- *     BACK       X^T r
+ *     SCORES     tall w: rows of the block, of which X w is decoded
+ *     BACK       wide r: columns of the block, of which X^T r is decoded
+ *     COMBINE    tall^T u, u coded so that the sum over all workers is X^T r:
+ *                nothing is decoded, and no wide matrix is needed
  *
- * which the coordinator asks for where an optimiser asks for GRADIENT; SCORES
- * may be asked for by itself, at any vector (optim/columns.c).
+ * two of which the coordinator asks for where an optimiser asks for GRADIENT;
+ * SCORES may be asked for by itself, at any vector (optim/columns.c).
  */
 #ifndef MATH_EVALUATION_H
 #define MATH_EVALUATION_H
@@ -40,7 +42,10 @@ enum evaluation_kind {
     EVALUATE_SCORES,
     EVALUATE_BACK,
     EVALUATE_DIAGONAL,
+    EVALUATE_COMBINE,
 };
+
+#define EVALUATE_LAST EVALUATE_COMBINE
 
 /* What is known of a vector by who has just written it, so that nobody need
  * read it again for that. */
@@ -64,7 +69,8 @@ struct evaluation {
 
 static inline bool evaluation_is_product(enum evaluation_kind kind)
 {
-    return kind == EVALUATE_SCORES || kind == EVALUATE_BACK;
+    return kind == EVALUATE_SCORES || kind == EVALUATE_BACK ||
+           kind == EVALUATE_COMBINE;
 }
 
 /* Coordinates of the tally of an evaluation over `dims` weights; a product has

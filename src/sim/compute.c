@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/product.h"
 #include "core/star/products.h"
 #include "data/rows/coded.h"
 #include "eval/briefs.h"
@@ -180,7 +181,8 @@ void sim_block_ship(struct world *world, uint32_t conn, uint32_t link,
 {
     const struct dataset *data = world->options->problem->data;
     const struct coordinator *machine = &world->coordinator.machine;
-    const struct block_shape shape = coded_shape(data, machine->code.parts);
+    const struct block_shape shape =
+        product_shape(&machine->options.job, machine->code.parts);
     struct block_term *terms = mem_new(shape.parts, sizeof *terms);
     uint8_t *bytes = mem_new(coded_strip_bytes_max(&shape), 1);
     struct msg msg = {.kind = MSG_DATA};

@@ -17,6 +17,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/product.h"
 
 #define RETRY_US     (20 * MS_US)
 #define RETRY_MAX_US (500 * MS_US)
@@ -42,6 +43,19 @@ static double passes(const struct world *world, const struct computation *asked)
     return asked->what.kind == EVALUATE_LOCAL
                ? local_steps(&world->options->optim.local, asked->step)
                : 1;
+}
+
+/* Of a whole product: that of the chunks of its block. */
+static time_us duration(const struct sim_worker *worker,
+                        const struct computation *asked, time_us chunk_us)
+{
+    struct block_shape shape;
+
+    if (!evaluation_is_product(asked->what.kind))
+        return chunk_us * (asked->end - asked->first);
+    shape = product_shape(&worker->machine.job, asked->share.parts);
+    return chunk_us * block_chunks(&shape) * (asked->end - asked->first) /
+           block_range(&shape, asked->what.kind);
 }
 
 /* Private rows of others are nowhere near. */
@@ -78,7 +92,7 @@ static void compute(struct world *world, uint32_t index,
         .number = computation->number + 1,
         .began_at = world->now,
         .chunk_us = chunk_us,
-        .ends_at = world->now + chunk_us * (asked->end - asked->first),
+        .ends_at = world->now + duration(worker, asked, chunk_us),
         .in_place = action->kept != 0,
         .asked = *asked,
     };

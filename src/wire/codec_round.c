@@ -222,7 +222,7 @@ static enum evaluation_kind get_evaluation(struct reader *in,
 {
     const uint8_t kind = get_u8(in);
 
-    must(in, kind <= EVALUATE_DIAGONAL);
+    must(in, kind <= EVALUATE_LAST);
     if (!in->ok)
         return EVALUATE_GRADIENT;
     must(in, evaluation_dims((enum evaluation_kind)kind, room->dims) <=

@@ -2,6 +2,7 @@
  * codec_session.c - messages about who is there and how it goes.
  */
 #include "core/link/offset.h"
+#include "math/blocks.h"
 #include "wire/codec_parts.h"
 
 void put_hello(struct writer *out, const struct msg_hello *hello)
@@ -73,6 +74,7 @@ void put_job(struct writer *out, const struct job *job)
     put_bool(out, job->owned);
     put_bool(out, job->products);
     put_u32(out, job->coded_cols);
+    put_u32(out, job->copies);
     put_brief(out, &job->brief);
 }
 
@@ -95,10 +97,13 @@ void get_job(struct reader *in, struct job *job)
     job->owned = get_bool(in);
     job->products = get_bool(in);
     job->coded_cols = get_u32(in);
+    job->copies = get_u32(in);
     get_brief(in, &job->brief);
     must(in, job->dims > 0 && job->dims <= DIMS_MAX);
     must(in, job->sum_dims >= job->dims && job->sum_dims <= SUM_DIMS_MAX);
     must(in, job->chunks > 0 && job->chunks <= CHUNKS_MAX);
+    must(in, job->copies <= BLOCK_COPIES_MAX);
+    must(in, job->products == (job->copies > 0));
     must(in, job_shards(job) <= CHUNKS_MAX);
     must(in, job->shard_max <= SHARD_MAX);
     must(in, job->beat_us >= 0 && job->dead_us > 0);

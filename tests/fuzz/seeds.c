@@ -96,16 +96,16 @@ static void keep_posted(const char *name, const struct msg *msg)
 
 static void keep_rounds(struct rng *rng, struct random_room *room)
 {
-    static const char *const kinds[] = {"round",         "round_hessvec",
-                                        "round_hessian", "round_local",
-                                        "round_scores",  "round_back"};
+    static const char *const kinds[] = {
+        "round",        "round_hessvec", "round_hessian",  "round_local",
+        "round_scores", "round_back",    "round_diagonal", "round_combine"};
     struct msg msg;
 
     random_msg(rng, MSG_ROUND, room, &msg);
     shorten(&msg, room);
     msg.leaf = 0;
     msg.round.narrow = false;
-    for (int kind = 0; kind <= EVALUATE_BACK; kind++) {
+    for (int kind = 0; kind <= EVALUATE_LAST; kind++) {
         msg.round.kind = (enum evaluation_kind)kind;
         msg.round.parts = evaluation_is_product(msg.round.kind) ? 3 : 0;
         msg.round.direction =

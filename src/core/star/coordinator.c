@@ -216,6 +216,7 @@ static enum err make_trainer(struct coordinator *c)
 
     o->job.sum_dims = c->trainer.sum_dims;
     o->job.products = products;
+    o->job.copies = products ? 2 : 0;
     CHECK(products || o->optim.kind != OPTIM_COLUMNS);
     if (!products)
         return err;

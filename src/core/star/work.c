@@ -107,12 +107,11 @@ static void ship_block(struct coordinator *c, uint32_t link,
     const struct block_shape shape =
         product_shape(&c->options.job, c->code.parts);
 
-    for (int i = 0; i < 2; i++) {
-        const enum evaluation_kind kind =
-            i == 0 ? EVALUATE_SCORES : EVALUATE_BACK;
+    for (uint32_t i = 0; i < shape.copies; i++) {
+        const struct block_strips strips =
+            block_strips_all(&shape, i == 0 ? EVALUATE_SCORES : EVALUATE_BACK);
 
-        shipping_send(c, link, block_strip_first(&shape, kind),
-                      block_strip_end(&shape, kind), actions);
+        shipping_send(c, link, strips.first, strips.end, actions);
     }
 }
 

@@ -74,6 +74,7 @@ struct block_share worker_share(const struct worker *worker)
 {
     return (struct block_share){.block = worker->block,
                                 .parts = worker->shape.parts,
+                                .copies = worker->shape.copies,
                                 .count = worker->block_count,
                                 .terms = worker->block_terms};
 }
@@ -81,19 +82,19 @@ struct block_share worker_share(const struct worker *worker)
 /* All pieces of a product are one block, and one computation. */
 static void start_product(struct worker *worker, struct actions *actions)
 {
-    const uint32_t first = block_strip_first(&worker->shape, worker->kind);
-    const uint32_t end = block_strip_end(&worker->shape, worker->kind);
+    const struct block_strips strips =
+        block_strips_all(&worker->shape, worker->kind);
     struct action *action;
 
-    if (!chunkset_has_range(&worker->held, first, end)) {
-        worker_data_need(worker, first, end, actions);
+    if (!chunkset_has_range(&worker->held, strips.first, strips.end)) {
+        worker_data_need(worker, strips.first, strips.end, actions);
         return;
     }
     action = actions_add(actions, ACTION_COMPUTE);
     action->kept = worker->kept;
     action->computation = (struct computation){
         .what = {.kind = worker->kind, .w = worker->w},
-        .end = block_chunks(&worker->shape),
+        .end = block_range(&worker->shape, worker->kind),
         .share = worker_share(worker),
         .step = worker->key.step,
         .vector = worker->row,

@@ -141,6 +141,7 @@ static bool product_fits(const struct worker *worker,
     const struct block_shape shape = product_shape(job, msg->parts);
 
     if (!job->products || !msg->coded || msg->parts == 0 ||
+        (msg->kind == EVALUATE_BACK && job->copies < 2) ||
         msg->parts > job->chunks || msg->count == 0 ||
         msg->count > msg->parts || msg->dims != block_in(&shape, msg->kind))
         return false;

@@ -15,14 +15,20 @@
 
 /* Doubles of a product between two looks at `cancel`. */
 #define TILE_DOUBLES 65536u
+/* A block of columns of COMBINE, whose sums stay in L1, and the rows of a
+ * panel, at least: so many that the panels' sums are a small part of them. */
+#define COMBINE_COLS 1024u
+#define COMBINE_ROWS 256u
 
-struct block_shape coded_shape(const struct dataset *data, uint32_t parts)
+struct block_shape coded_shape(const struct dataset *data, uint32_t parts,
+                               uint32_t copies)
 {
     return (struct block_shape){.rows = data->rows,
                                 .cols = data->cols,
                                 .chunk_rows = data->chunk_rows,
                                 .chunks = dataset_chunks(data),
-                                .parts = parts};
+                                .parts = parts,
+                                .copies = copies};
 }
 
 static uint64_t tall_doubles(const struct block_shape *shape)
@@ -32,7 +38,9 @@ static uint64_t tall_doubles(const struct block_shape *shape)
 
 static uint64_t wide_doubles(const struct block_shape *shape)
 {
-    return (uint64_t)block_cols(shape) * block_pad(shape->rows);
+    return shape->copies < 2
+               ? 0
+               : (uint64_t)block_cols(shape) * block_pad(shape->rows);
 }
 
 uint64_t coded_bytes(const struct block_shape *shape)
@@ -46,12 +54,13 @@ enum err coded_init(struct coded *coded, const struct block_shape *shape,
     struct coded made = {.shape = *shape, .count = count};
 
     CHECK(shape->parts >= 1 && shape->parts <= shape->chunks);
+    CHECK(shape->copies >= 1 && shape->copies <= BLOCK_COPIES_MAX);
     if (coded_bytes(shape) > CODED_BYTES_MAX)
         return ERR_TOOBIG;
     made.terms = mem_new(count, sizeof *made.terms);
     made.tall = mem_new(tall_doubles(shape), sizeof *made.tall);
     made.wide = mem_new(wide_doubles(shape), sizeof *made.wide);
-    made.has = mem_new((size_t)2 * shape->chunks, sizeof *made.has);
+    made.has = mem_new((size_t)shape->copies * shape->chunks, sizeof *made.has);
     if (made.terms == NULL || made.tall == NULL || made.wide == NULL ||
         made.has == NULL) {
         coded_close(&made);
@@ -87,11 +96,10 @@ static struct tile tile_of(const struct block_shape *shape, uint32_t strip)
 {
     uint32_t left;
 
-    CHECK(strip < 2 * shape->chunks);
+    CHECK(block_has_strip(shape, strip));
     if (strip >= shape->chunks)
         return (struct tile){block_cols(shape),
                              chunk_size(shape, strip - shape->chunks)};
-    CHECK(strip < block_chunks(shape));
     left = block_rows(shape) - block_first_row(shape, strip);
     return (struct tile){left < shape->chunk_rows ? left : shape->chunk_rows,
                          block_pad(shape->cols)};
@@ -111,7 +119,8 @@ size_t coded_strip_bytes(const struct block_shape *shape, uint32_t strip)
 size_t coded_strip_bytes_max(const struct block_shape *shape)
 {
     const size_t tall = coded_strip_bytes(shape, 0);
-    const size_t wide = coded_strip_bytes(shape, shape->chunks);
+    const size_t wide =
+        shape->copies < 2 ? 0 : coded_strip_bytes(shape, shape->chunks);
 
     return tall > wide ? tall : wide;
 }
@@ -272,77 +281,180 @@ static void fill_one(void *context, uint32_t thread, uint32_t item)
     mem_free(row);
 }
 
-static bool has_all(const struct coded *coded, enum evaluation_kind kind)
+static bool has_strips(const struct coded *coded, struct block_strips strips)
 {
-    const struct block_shape *shape = &coded->shape;
-
-    for (uint32_t strip = block_strip_first(shape, kind);
-         strip < block_strip_end(shape, kind); strip++) {
+    for (uint32_t strip = strips.first; strip < strips.end; strip++) {
         if (!coded->has[strip])
             return false;
     }
     return true;
 }
 
+static bool has_all(const struct coded *coded)
+{
+    const struct block_shape *shape = &coded->shape;
+
+    return has_strips(coded, block_strips_all(shape, EVALUATE_SCORES)) &&
+           (shape->copies < 2 ||
+            has_strips(coded, block_strips_all(shape, EVALUATE_BACK)));
+}
+
 enum err coded_fill(struct coded *coded, const struct dataset *data,
                     struct pool *pool, const struct flag *cancel)
 {
+    const struct block_shape *shape = &coded->shape;
     struct filling filling = {coded, data, cancel};
 
-    if (!has_all(coded, EVALUATE_SCORES) || !has_all(coded, EVALUATE_BACK))
+    if (!has_all(coded))
         pool->run(pool, fill_one, &filling,
-                  block_chunks(&coded->shape) + coded->shape.chunks);
-    if (has_all(coded, EVALUATE_SCORES) && has_all(coded, EVALUATE_BACK))
+                  block_chunks(shape) + (shape->copies - 1) * shape->chunks);
+    if (has_all(coded))
         return ERR_OK;
     return raised(cancel) ? ERR_CANCELLED : ERR_NOMEM;
 }
 
+/* --- products ------------------------------------------------------------ */
+
 struct product {
     enum isa isa;
-    const double *matrix, *in;
+    const double *matrix; /* From the first row of the range on. */
+    const double *in;
     double *out;
     uint32_t rows, stride;
-    uint32_t rows_each; /* Of an item. */
+    uint32_t rows_each; /* Of an item, or of a panel of COMBINE. */
+    uint32_t blocks;    /* COMBINE: of columns. */
     const struct flag *cancel;
 };
 
-static void multiply_some(void *context, uint32_t thread, uint32_t item)
+static struct dense_rows some_rows(const struct product *product,
+                                   uint32_t first)
 {
-    const struct product *product = context;
-    const uint32_t first = item * product->rows_each;
     const uint32_t left = product->rows - first;
-    const struct dense_rows rows = {
+
+    return (struct dense_rows){
         .storage = DENSE_F64,
         .x = product->matrix + (size_t)first * product->stride,
         .rows = left < product->rows_each ? left : product->rows_each,
         .stride = product->stride,
     };
+}
+
+static uint32_t items(uint32_t count, uint32_t each)
+{
+    return count / each + (count % each != 0);
+}
+
+static void multiply_some(void *context, uint32_t thread, uint32_t item)
+{
+    const struct product *product = context;
+    const uint32_t first = item * product->rows_each;
+    const struct dense_rows rows = some_rows(product, first);
 
     (void)thread;
     if (!raised(product->cancel))
         kernel_scores(product->isa, &rows, product->in, product->out + first);
 }
 
-enum err coded_multiply(const struct coded *coded, enum evaluation_kind kind,
-                        enum isa isa, const double *in, double *out,
+static uint32_t block_width(const struct product *product, uint32_t block)
+{
+    const uint32_t left = product->stride - block * COMBINE_COLS;
+
+    return left < COMBINE_COLS ? left : COMBINE_COLS;
+}
+
+/* One block of columns of one panel of rows. */
+static void combine_some(void *context, uint32_t thread, uint32_t item)
+{
+    const struct product *product = context;
+    const uint32_t panel = item / product->blocks;
+    const uint32_t block = item % product->blocks;
+    const uint32_t first = panel * product->rows_each;
+    const struct dense_rows rows = some_rows(product, first);
+
+    (void)thread;
+    if (!raised(product->cancel))
+        kernel_columns(product->isa, &rows, product->in + first,
+                       block * COMBINE_COLS, block_width(product, block),
+                       product->out + (size_t)panel * product->stride +
+                           (size_t)block * COMBINE_COLS);
+}
+
+/* The panels' sums, one panel after the other. */
+static void add_panels(const struct product *product, uint32_t panels,
+                       double *out)
+{
+    memcpy(out, product->out, product->stride * sizeof *out);
+    for (uint32_t panel = 1; panel < panels; panel++) {
+        const double *from = product->out + (size_t)panel * product->stride;
+
+        for (uint32_t j = 0; j < product->stride; j++)
+            out[j] += from[j];
+    }
+}
+
+/* Panels depend on the shape alone, not on who adds them up: so the sum has
+ * the same bits whatever the number of threads. */
+static enum err combine(struct product *product, struct pool *pool)
+{
+    const uint32_t fit = TILE_DOUBLES / product->stride;
+    double *const out = product->out;
+    uint32_t panels;
+
+    product->rows_each = fit > COMBINE_ROWS ? fit : COMBINE_ROWS;
+    product->blocks = items(product->stride, COMBINE_COLS);
+    panels = items(product->rows, product->rows_each);
+    if (panels > 1)
+        product->out = mem_new((size_t)panels * product->stride, sizeof *out);
+    if (product->out == NULL)
+        return ERR_NOMEM;
+    if (panels == 0)
+        memset(out, 0, product->stride * sizeof *out);
+    pool->run(pool, combine_some, product, panels * product->blocks);
+    if (panels > 1) {
+        add_panels(product, panels, out);
+        mem_free(product->out);
+    }
+    return ERR_OK;
+}
+
+enum err coded_multiply(const struct coded *coded,
+                        const struct computation *asked, enum isa isa,
                         struct pool *pool, const struct flag *cancel)
 {
     const struct block_shape *shape = &coded->shape;
+    const enum evaluation_kind kind = asked->what.kind;
+    const bool back = kind == EVALUATE_BACK;
+    const uint32_t stride = block_pad(back ? shape->rows : shape->cols);
     struct product product = {
         .isa = isa,
-        .matrix = kind == EVALUATE_SCORES ? coded->tall : coded->wide,
-        .in = in,
-        .out = out,
-        .rows = block_out(shape, kind),
-        .stride = block_in(shape, kind),
+        .matrix =
+            (back ? coded->wide : coded->tall) + (size_t)asked->first * stride,
+        .in = asked->what.w,
+        .out = asked->vector,
+        .rows = asked->end - asked->first,
+        .stride = stride,
+        .rows_each = 1 + TILE_DOUBLES / stride,
         .cancel = cancel,
     };
+    uint32_t count = product.rows;
+    enum err err = ERR_OK;
 
-    CHECK(has_all(coded, kind));
-    product.rows_each = 1 + TILE_DOUBLES / product.stride;
-    pool->run(pool, multiply_some, &product,
-              (product.rows + product.rows_each - 1) / product.rows_each);
+    CHECK(!back || shape->copies == 2);
+    CHECK(asked->first <= asked->end);
+    CHECK(asked->end <= block_range(shape, kind));
+    CHECK(has_strips(coded,
+                     block_strips_of(shape, kind, asked->first, asked->end)));
+    if (kind == EVALUATE_COMBINE) {
+        product.in += asked->first;
+        count = stride;
+        err = combine(&product, pool);
+    } else {
+        pool->run(pool, multiply_some, &product,
+                  items(product.rows, product.rows_each));
+    }
     if (raised(cancel))
         return ERR_CANCELLED;
-    return vec_finite(out, product.rows) ? ERR_OK : ERR_RANGE;
+    if (err != ERR_OK)
+        return err;
+    return vec_finite(asked->vector, count) ? ERR_OK : ERR_RANGE;
 }

@@ -1,8 +1,9 @@
 /*
  * coded.h - a worker's block of coded data (math/blocks.h), and products.
  *
- * Both matrices are dense fp64 and row-major, so that X w and X^T r are the
- * scores of kernel.h and have the same bits on every machine.  A worker that
+ * Both matrices are dense fp64 and row-major, so that SCORES and BACK are the
+ * scores of kernel.h, COMBINE its columns, and all have the same bits on every
+ * machine and whatever the number of threads.  A worker that
  * has the rows makes its block itself; one that has not is sent it strip by
  * strip and never sees a row.
  */
@@ -16,6 +17,7 @@
 #include "base/pool.h"
 #include "data/rows/dataset.h"
 #include "math/blocks.h"
+#include "math/computation.h"
 
 #define CODED_BYTES_MAX (UINT64_C(1) << 33) /* Of one block. */
 
@@ -25,11 +27,12 @@ struct coded {
     struct block_shape shape;
     struct block_term *terms;
     uint32_t count;
-    double *tall, *wide;
-    uint8_t *has; /* Per strip: it is there. */
+    double *tall, *wide; /* Of one copy wide is empty. */
+    uint8_t *has;        /* Per strip: it is there. */
 };
 
-struct block_shape coded_shape(const struct dataset *data, uint32_t parts);
+struct block_shape coded_shape(const struct dataset *data, uint32_t parts,
+                               uint32_t copies);
 /* Bytes of a block of this shape. */
 uint64_t coded_bytes(const struct block_shape *shape);
 
@@ -57,12 +60,13 @@ MUST_CHECK enum err coded_strip_store(struct coded *coded, uint32_t strip,
  * ERR_CANCELLED once `cancel` (may be NULL) is raised: call again. */
 MUST_CHECK enum err coded_fill(struct coded *coded, const struct dataset *data,
                                struct pool *pool, const struct flag *cancel);
-/* out[block_out] = the product `kind` with in[block_in], whose strips are
- * there.  ERR_CANCELLED as above; ERR_RANGE: not finite. */
+/* The range [first, end) of the product that is asked for, whose strips are
+ * there: of w[block_in] into vector[0..end - first) or, COMBINE, which reads
+ * w[first..end), into vector[0..block_out).  ERR_CANCELLED as above, ERR_NOMEM;
+ * ERR_RANGE: not finite. */
 MUST_CHECK enum err coded_multiply(const struct coded *coded,
-                                   enum evaluation_kind kind, enum isa isa,
-                                   const double *in, double *out,
-                                   struct pool *pool,
+                                   const struct computation *asked,
+                                   enum isa isa, struct pool *pool,
                                    const struct flag *cancel);
 
 #endif /* DATA_CODED_H */

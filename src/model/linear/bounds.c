@@ -215,6 +215,7 @@ static struct factors factors_of(const struct bounds *bounds,
     case EVALUATE_GRADIENT:
     case EVALUATE_SCORES:
     case EVALUATE_BACK:
+    case EVALUATE_COMBINE:
     case EVALUATE_LOCAL: /* No tally: only whether w is within bounds. */
         if (model->bound_score == 0)
             return factors;

@@ -177,6 +177,7 @@ static enum err add_dense(const struct problem *problem,
     case EVALUATE_LOCAL:
     case EVALUATE_SCORES:
     case EVALUATE_BACK:
+    case EVALUATE_COMBINE:
     case EVALUATE_DIAGONAL: /* diagonal.h */
         CHECK(!"no sum over rows");
     }

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/product.h"
 #include "core/star/products.h"
 #include "data/rows/coded.h"
 
@@ -336,7 +337,8 @@ static enum err send_strip(struct session *session, struct envelope *envelope,
                            const struct dataset *data,
                            const struct coordinator *core, uint32_t strip)
 {
-    const struct block_shape shape = coded_shape(data, core->code.parts);
+    const struct block_shape shape =
+        product_shape(&core->options.job, core->code.parts);
     struct block_term *terms = mem_new(shape.parts, sizeof *terms);
     uint8_t *bytes = mem_new(coded_strip_bytes_max(&shape), 1);
     struct msg_data msg = {.chunk = strip, .bytes = bytes};

@@ -59,6 +59,7 @@ static void open_play(struct play *play, bool resident, bool products)
     step(play, (struct event){.kind = EVENT_LINK_UP});
     msg.welcome = stage_job(CHUNKS);
     msg.welcome.products = products;
+    msg.welcome.copies = products ? 2 : 0;
     msg.welcome.sum_dims = ROWS;
     hear(play, &msg);
     assert_int_equal(play->worker.phase, WORKER_SERVING);
@@ -127,7 +128,7 @@ static void test_one_computation_one_row(void **state)
     assert_int_equal(action->computation.share.count, 4);
     assert_true(action->computation.share.block ==
                 product_block(4, mixture, 4));
-    assert_int_equal(action->computation.end, 2);
+    assert_int_equal(action->computation.end, 8); /* Rows of the block. */
     for (uint32_t i = 0; i < 8; i++)
         action->computation.vector[i] = i;
     computed(&play, ERR_OK);
@@ -139,6 +140,26 @@ static void test_one_computation_one_row(void **state)
     give(&play, EVALUATE_BACK);
     computed(&play, ERR_OK);
     assert_int_equal(stage_find(&play.actions, MSG_ROW)->row.dims, 2);
+    close_play(&play);
+}
+
+/* A block of one copy has no wide matrix, and its rows are combined. */
+static void test_one_copy(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, true, true);
+    play.worker.job.copies = 1;
+    give(&play, EVALUATE_BACK);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
+    give(&play, EVALUATE_COMBINE);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 1);
+    assert_int_equal(stage_find_action(&play.actions, ACTION_COMPUTE)
+                         ->computation.share.copies,
+                     1);
+    computed(&play, ERR_OK);
+    assert_int_equal(stage_find(&play.actions, MSG_ROW)->row.dims, COLS);
     close_play(&play);
 }
 
@@ -294,6 +315,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_computation_one_row),
+        cmocka_unit_test(test_one_copy),
         cmocka_unit_test(test_not_finite_is_refused_once),
         cmocka_unit_test(test_strips_of_the_block),
         cmocka_unit_test(test_another_block),

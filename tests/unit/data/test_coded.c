@@ -97,6 +97,77 @@ static void random_vector(double *v, uint32_t count, uint64_t seed)
         v[i] = rng_normal_at(seed, i, 0);
 }
 
+static void multiply_range(const struct coded *coded, enum evaluation_kind kind,
+                           uint32_t first, uint32_t end, const double *in,
+                           double *out)
+{
+    const struct computation asked = {
+        .what = {.kind = kind, .w = in},
+        .first = first,
+        .end = end,
+        .vector = out,
+    };
+
+    assert_int_equal(
+        coded_multiply(coded, &asked, ISA_PORTABLE, pool_serial(), NULL),
+        ERR_OK);
+}
+
+static void multiply(const struct coded *coded, enum evaluation_kind kind,
+                     const double *in, double *out)
+{
+    multiply_range(coded, kind, 0, block_range(&coded->shape, kind), in, out);
+}
+
+/* Ranges are parts of the whole, bit for bit, and those of COMBINE add up. */
+static void check_ranges(const struct coded *coded, enum evaluation_kind kind,
+                         const double *in, const double *whole)
+{
+    const uint32_t range = block_range(&coded->shape, kind);
+    const uint32_t out = block_out(&coded->shape, kind);
+    double total[ROWS_MAX] = {0};
+
+    for (uint32_t cut = 0; cut <= range; cut++) {
+        double some[2][ROWS_MAX];
+
+        multiply_range(coded, kind, 0, cut, in, some[0]);
+        multiply_range(coded, kind, cut, range, in, some[1]);
+        if (kind != EVALUATE_COMBINE) {
+            assert_memory_equal(some[0], whole, cut * sizeof *whole);
+            assert_memory_equal(some[1], whole + cut,
+                                (range - cut) * sizeof *whole);
+            continue;
+        }
+        for (uint32_t j = 0; j < out; j++) {
+            total[j] = some[0][j] + some[1][j];
+            near(total[j], whole[j]);
+        }
+    }
+}
+
+/* u^T times the sum of the row parts. */
+static void check_combine(const struct coded *coded,
+                          const struct matrix *matrix)
+{
+    const struct block_shape *shape = &coded->shape;
+    double u[ROWS_MAX];
+    double out[ROWS_MAX];
+
+    random_vector(u, block_rows(shape), 5);
+    multiply(coded, EVALUATE_COMBINE, u, out);
+    for (uint32_t j = 0; j < block_pad(shape->cols); j++) {
+        double unit[ROWS_MAX] = {0};
+        double total = 0;
+
+        unit[j] = 1;
+        for (uint32_t i = 0; j < shape->cols && i < block_rows(shape); i++)
+            total += u[i] * tall_ref(matrix, shape, coded->terms, coded->count,
+                                     i, unit);
+        near(out[j], total);
+    }
+    check_ranges(coded, EVALUATE_COMBINE, u, out);
+}
+
 static void check_products(const struct coded *coded,
                            const struct matrix *matrix)
 {
@@ -105,16 +176,17 @@ static void check_products(const struct coded *coded,
     double out[ROWS_MAX];
 
     random_vector(in, shape->cols, 3);
-    assert_int_equal(coded_multiply(coded, EVALUATE_SCORES, ISA_PORTABLE, in,
-                                    out, pool_serial(), NULL),
-                     ERR_OK);
+    multiply(coded, EVALUATE_SCORES, in, out);
     for (uint32_t i = 0; i < block_rows(shape); i++)
         near(out[i],
              tall_ref(matrix, shape, coded->terms, coded->count, i, in));
+    check_ranges(coded, EVALUATE_SCORES, in, out);
+    check_combine(coded, matrix);
+    if (shape->copies < 2)
+        return;
     random_vector(in, shape->rows, 4);
-    assert_int_equal(coded_multiply(coded, EVALUATE_BACK, ISA_PORTABLE, in, out,
-                                    pool_serial(), NULL),
-                     ERR_OK);
+    multiply(coded, EVALUATE_BACK, in, out);
+    check_ranges(coded, EVALUATE_BACK, in, out);
     for (uint32_t j = 0; j < block_cols(shape); j++)
         near(out[j],
              wide_ref(matrix, shape, coded->terms, coded->count, j, in));
@@ -129,7 +201,7 @@ static void ship(const struct dataset *data, const struct coded *like,
     assert_non_null(bytes);
     assert_int_equal(coded_init(coded, shape, like->terms, like->count),
                      ERR_OK);
-    for (uint32_t strip = 0; strip < 2 * shape->chunks; strip++) {
+    for (uint32_t strip = 0; strip < shape->copies * shape->chunks; strip++) {
         if (!block_has_strip(shape, strip))
             continue;
         assert_int_equal(coded_strip_encode(data, shape, like->terms,
@@ -153,7 +225,7 @@ static struct block_term term_of(const struct block_shape *shape, uint32_t part,
 
 /* All parts at once, and each alone: made here, shipped, by many threads. */
 static void check_shape(uint32_t rows, uint32_t cols, uint32_t chunk_rows,
-                        uint32_t parts)
+                        uint32_t parts, uint32_t copies)
 {
     struct matrix matrix;
     struct dataset data;
@@ -163,10 +235,9 @@ static void check_shape(uint32_t rows, uint32_t cols, uint32_t chunk_rows,
     make(&data, &matrix, rows, cols, chunk_rows);
     assert_int_equal(threads_new(3, &pool), ERR_OK);
     for (uint32_t only = 0; only <= parts; only++) {
-        const struct block_shape shape = coded_shape(&data, parts);
+        const struct block_shape shape = coded_shape(&data, parts, copies);
         const uint64_t tall = (uint64_t)block_rows(&shape) * data.stride;
-        const uint64_t wide =
-            (uint64_t)block_cols(&shape) * block_pad(shape.rows);
+        const uint64_t wide = coded_bytes(&shape) / sizeof(double) - tall;
         struct coded here;
         struct coded there;
         uint32_t count = 0;
@@ -192,12 +263,15 @@ static void check_shape(uint32_t rows, uint32_t cols, uint32_t chunk_rows,
 static void test_blocks(void **state)
 {
     (void)state;
-    check_shape(1, 1, 8, 1);
-    check_shape(17, 5, 8, 2);  /* Parts of 1 and 2 chunks, the last short. */
-    check_shape(96, 24, 8, 4); /* Even. */
-    check_shape(95, 23, 8, 5); /* Nothing is. */
-    check_shape(90, 3, 16, 6); /* More parts than columns. */
-    check_shape(33, 9, 64, 1); /* One chunk. */
+    for (uint32_t copies = 1; copies <= 2; copies++) {
+        check_shape(1, 1, 8, 1, copies);
+        /* Parts of 1 and 2 chunks, the last short. */
+        check_shape(17, 5, 8, 2, copies);
+        check_shape(96, 24, 8, 4, copies); /* Even. */
+        check_shape(95, 23, 8, 5, copies); /* Nothing is. */
+        check_shape(90, 3, 16, 6, copies); /* More parts than columns. */
+        check_shape(33, 9, 64, 1, copies); /* One chunk. */
+    }
 }
 
 /* Sparse rows give the block of the same dense ones. */
@@ -223,7 +297,7 @@ static void test_sparse_rows(void **state)
         data.value[i] = (float)(1 + i);
         matrix.x[i][5 * i % 12] = 1 + i;
     }
-    shape = coded_shape(&data, 3);
+    shape = coded_shape(&data, 3, 2);
     for (uint32_t part = 0; part < 3; part++)
         terms[part] = term_of(&shape, part, .5 + part);
     assert_int_equal(coded_init(&coded, &shape, terms, 3), ERR_OK);
@@ -231,6 +305,133 @@ static void test_sparse_rows(void **state)
     check_products(&coded, &matrix);
     coded_close(&coded);
     dataset_close(&data);
+}
+
+/* --- many rows and columns -------------------------------------------------
+ */
+
+enum { MANY_ROWS = 1500, MANY_COLS = 1100 };
+
+/* A block of several panels and blocks of columns: every instruction set and
+ * any number of threads give the same bits. */
+static void check_same(const struct coded *coded, enum evaluation_kind kind,
+                       const double *in)
+{
+    const uint32_t count = block_out(&coded->shape, kind);
+    double *first = mem_new(count, sizeof *first);
+    double *out = mem_new(count, sizeof *out);
+    struct computation asked = {.what = {.kind = kind, .w = in},
+                                .end = block_range(&coded->shape, kind),
+                                .vector = first};
+    struct pool *pool;
+
+    assert_non_null(first);
+    assert_non_null(out);
+    assert_int_equal(
+        coded_multiply(coded, &asked, ISA_PORTABLE, pool_serial(), NULL),
+        ERR_OK);
+    asked.vector = out;
+    for (uint32_t threads = 1; threads <= 3; threads++) {
+        assert_int_equal(threads_new(threads, &pool), ERR_OK);
+        for (enum isa isa = ISA_PORTABLE; isa <= isa_best(); isa++) {
+            memset(out, 0xff, count * sizeof *out);
+            assert_int_equal(coded_multiply(coded, &asked, isa, pool, NULL),
+                             ERR_OK);
+            assert_memory_equal(out, first, count * sizeof *out);
+        }
+        threads_free(pool);
+    }
+    mem_free(first);
+    mem_free(out);
+}
+
+static void test_same_bits(void **state)
+{
+    struct dataset data;
+    struct block_shape shape;
+    struct block_term terms[2];
+    struct coded coded;
+    double *in = mem_new(MANY_ROWS, sizeof *in);
+    double *out = mem_new(MANY_COLS + 8, sizeof *out);
+
+    (void)state;
+    assert_non_null(in);
+    assert_non_null(out);
+    assert_int_equal(dataset_init(&data, MANY_ROWS, MANY_COLS, 100), ERR_OK);
+    chunkset_fill(&data.present);
+    for (uint32_t i = 0; i < MANY_ROWS; i++) {
+        float *row = dataset_row(&data, i);
+
+        for (uint32_t j = 0; j < MANY_COLS; j++)
+            row[j] = (float)rng_unit_at(9, i, j);
+        in[i] = rng_normal_at(10, i, 0);
+    }
+    shape = coded_shape(&data, 2, 1);
+    terms[0] = term_of(&shape, 0, 1);
+    terms[1] = term_of(&shape, 1, -.5);
+    assert_int_equal(coded_init(&coded, &shape, terms, 2), ERR_OK);
+    assert_int_equal(coded_fill(&coded, &data, pool_serial(), NULL), ERR_OK);
+    check_same(&coded, EVALUATE_SCORES, in);
+    check_same(&coded, EVALUATE_COMBINE, in);
+    multiply(&coded, EVALUATE_COMBINE, in, out);
+    for (uint32_t j = 0; j < MANY_COLS; j += 97) {
+        double total = 0;
+
+        for (uint32_t i = 0; i < block_rows(&shape); i++)
+            total += in[i] * coded.tall[(size_t)i * block_pad(MANY_COLS) + j];
+        near(out[j], total);
+    }
+    coded_close(&coded);
+    dataset_close(&data);
+    mem_free(in);
+    mem_free(out);
+}
+
+/* A block of one copy is half as large, and has no strip of wide. */
+static void test_one_copy(void **state)
+{
+    struct block_shape shape = {.rows = 96,
+                                .cols = 24,
+                                .chunk_rows = 8,
+                                .chunks = 12,
+                                .parts = 4,
+                                .copies = 2};
+    const uint64_t both = coded_bytes(&shape);
+
+    (void)state;
+    assert_true(block_has_strip(&shape, 12));
+    assert_false(block_has_strip(&shape, 3));
+    shape.copies = 1;
+    assert_int_equal(2 * coded_bytes(&shape), both);
+    for (uint32_t strip = 0; strip < 24; strip++)
+        assert_int_equal(block_has_strip(&shape, strip), strip < 3);
+}
+
+static void test_strips_of_ranges(void **state)
+{
+    const struct block_shape shape = {.rows = 95,
+                                      .cols = 23,
+                                      .chunk_rows = 8,
+                                      .chunks = 12,
+                                      .parts = 4,
+                                      .copies = 2};
+    struct block_strips strips;
+
+    (void)state;
+    assert_int_equal(block_range(&shape, EVALUATE_SCORES), 24);
+    assert_int_equal(block_range(&shape, EVALUATE_COMBINE), 24);
+    assert_int_equal(block_range(&shape, EVALUATE_BACK), 6);
+    strips = block_strips_of(&shape, EVALUATE_SCORES, 7, 9);
+    assert_int_equal(strips.first, 0);
+    assert_int_equal(strips.end, 2);
+    strips = block_strips_of(&shape, EVALUATE_COMBINE, 8, 16);
+    assert_int_equal(strips.first, 1);
+    assert_int_equal(strips.end, 2);
+    strips = block_strips_of(&shape, EVALUATE_SCORES, 24, 24);
+    assert_int_equal(strips.first, strips.end);
+    strips = block_strips_of(&shape, EVALUATE_BACK, 1, 2);
+    assert_int_equal(strips.first, 12);
+    assert_int_equal(strips.end, 24);
 }
 
 /* --- with codes ---------------------------------------------------------- */
@@ -260,12 +461,8 @@ static void answer(struct answers *all, const struct dataset *data,
     }
     assert_int_equal(coded_init(&coded, &all->shape, terms, count), ERR_OK);
     assert_int_equal(coded_fill(&coded, data, pool_serial(), NULL), ERR_OK);
-    assert_int_equal(coded_multiply(&coded, EVALUATE_SCORES, ISA_PORTABLE, w,
-                                    all->scores[slot], pool_serial(), NULL),
-                     ERR_OK);
-    assert_int_equal(coded_multiply(&coded, EVALUATE_BACK, ISA_PORTABLE, r,
-                                    all->back[slot], pool_serial(), NULL),
-                     ERR_OK);
+    multiply(&coded, EVALUATE_SCORES, w, all->scores[slot]);
+    multiply(&coded, EVALUATE_BACK, r, all->back[slot]);
     coded_close(&coded);
 }
 
@@ -335,7 +532,7 @@ static void check_code(uint32_t n, uint32_t s, uint32_t chunk_rows)
     assert_int_equal(preset_spec(&preset, &spec, NULL), ERR_OK);
     assert_int_equal(
         code_build(&all.code, &spec, n, dataset_chunks(&data), NULL), ERR_OK);
-    all.shape = coded_shape(&data, all.code.parts);
+    all.shape = coded_shape(&data, all.code.parts, 2);
     for (uint32_t slot = 0; slot < n; slot++)
         answer(&all, &data, slot, w, r);
     check_masks(&all, &matrix, w, r);
@@ -362,9 +559,14 @@ static void test_refusals(void **state)
                                       .cols = 1u << 20,
                                       .chunk_rows = 256,
                                       .chunks = 4096,
-                                      .parts = 2};
-    const struct block_shape shape = {
-        .rows = 16, .cols = 8, .chunk_rows = 8, .chunks = 2, .parts = 2};
+                                      .parts = 2,
+                                      .copies = 1};
+    const struct block_shape shape = {.rows = 16,
+                                      .cols = 8,
+                                      .chunk_rows = 8,
+                                      .chunks = 2,
+                                      .parts = 2,
+                                      .copies = 2};
     const struct block_term term = {.part = 0, .end = 1, .factor = 1};
     const double broken[64] = {(double)NAN};
     struct dataset data;
@@ -399,6 +601,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_sparse_rows),
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_one_copy),
+        cmocka_unit_test(test_strips_of_ranges),
         cmocka_unit_test(test_every_set_of_answers),
         cmocka_unit_test(test_refusals),
     };

@@ -21,9 +21,9 @@ static const struct block_term terms[] = {
     {.part = 0, .end = 4, .factor = 1},
     {.part = 1, .first = 4, .end = 8, .factor = 0.5}};
 static const struct block_share share = {
-    .block = 7, .parts = PARTS, .count = 2, .terms = terms};
+    .block = 7, .parts = PARTS, .copies = 2, .count = 2, .terms = terms};
 static const struct block_share other = {
-    .block = 8, .parts = PARTS, .count = 1, .terms = terms};
+    .block = 8, .parts = PARTS, .copies = 2, .count = 1, .terms = terms};
 static const double w[8] = {1, -0.5, 0.25, 2, 0, 1};
 
 static struct evaluator *open_products(const struct small *small,
@@ -42,7 +42,7 @@ static struct evaluator *open_products(const struct small *small,
 static enum err store(struct evaluator *evaluator, const struct small *small,
                       const struct block_share *of, uint32_t strip)
 {
-    const struct block_shape shape = coded_shape(&small->data, PARTS);
+    const struct block_shape shape = coded_shape(&small->data, PARTS, 2);
     uint8_t *bytes = mem_new(coded_strip_bytes_max(&shape), 1);
     enum err err;
 
@@ -66,6 +66,7 @@ static void test_scores(void **state)
 {
     double here[HALF], sent[HALF];
     const struct computation asked = {.what = {.kind = EVALUATE_SCORES, .w = w},
+                                      .end = HALF,
                                       .share = share,
                                       .vector = here};
     struct computation again = asked;
@@ -107,6 +108,7 @@ static void test_block_kept(void **state)
 {
     double first[HALF], second[HALF];
     struct computation asked = {.what = {.kind = EVALUATE_SCORES, .w = w},
+                                .end = HALF,
                                 .share = share,
                                 .vector = first};
     struct evaluator *evaluator;

@@ -105,6 +105,7 @@ static void random_job(struct rng *rng, struct job *job)
     job->scattered = (uint32_t)rng_below(rng, CHUNKS_MAX + 1);
     job->products = job->chunks <= CHUNKS_MAX / 2 && rng_chance(rng, 0.5);
     job->coded_cols = random_u32(rng);
+    job->copies = job->products ? 1 + job->coded_cols % 2 : 0;
     random_digest(rng, &job->data);
     job->beat_us = 1 + (int64_t)(random_u64(rng) >> 2);
     job->dead_us = 1 + (int64_t)(random_u64(rng) >> 2);
