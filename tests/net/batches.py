@@ -14,8 +14,8 @@ import random
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
-from cluster import (Tap, Train, finish, kill, place_of, start, train, wait_for,
-                     wait_step)
+from cluster import (Tap, Train, finish, held, kill, place_of, start, train,
+                     wait_for, wait_step)
 from passes import PASSES, SEED, kill_often, names_of, visits
 
 
@@ -92,8 +92,9 @@ def joined_run(tap, shuffle):
                      "none")
     first = [join(f"far-{i}") for i in range(3)]
     wait_step(out, 20)
-    late = join("late")
-    wait_for(lambda: "late" in names_of(out), "the late one")
+    with held(*first):
+        late = join("late")
+        wait_for(lambda: "late" in names_of(out), "the late one")
     kill(first[0].pid)
     result = job.finish()
     ends = [finish(joiner, 20)[0] for joiner in (*first[1:], late)]

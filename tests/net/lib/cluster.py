@@ -4,6 +4,7 @@ Waiting is always for an event (a line, a file, an exit, a state in /proc) with
 a deadline; nothing is synchronised by sleeping.
 """
 
+import contextlib
 import json
 import os
 import random
@@ -208,6 +209,19 @@ def finish(process, timeout=DEADLINE_S):
         out, err = process.communicate()
         err += f"\nkilled after {timeout} s"
     return process.returncode, out, err
+
+
+@contextlib.contextmanager
+def held(*processes):
+    """These stand still meanwhile: a run that needs them cannot be over before
+    what must happen in it has happened, however slow the machine is."""
+    for process in processes:
+        process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.send_signal(signal.SIGCONT)
 
 
 def train_args(out, *more, steps=60):
