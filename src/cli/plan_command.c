@@ -265,7 +265,8 @@ static void step_text(const struct asked *asked, const struct score *score)
                      "worker; a pass is %u steps.\n",
                      step->batch, step->rows, asked->work_s, step->steps);
     if (step->passes > 0)
-        (void)printf("%u passes take %.4g s.\n", step->passes,
+        (void)printf("%u %s %.4g s.\n", step->passes,
+                     step->passes == 1 ? "pass takes" : "passes take",
                      passes_s(asked, score));
 }
 

@@ -161,12 +161,14 @@ static void end_text(const struct cli *cli, const struct setup *setup,
     const char *passes = option_text(&cli->options, OPT_PASSES);
 
     if (passes == NULL)
-        (void)snprintf(text, TEXT_SIZE, "at most %u steps", setup->optim.steps);
+        (void)snprintf(text, TEXT_SIZE, "at most %u step%s", setup->optim.steps,
+                       setup->optim.steps == 1 ? "" : "s");
     else
-        (void)snprintf(text, TEXT_SIZE, "%.20s passes%s, %u steps", passes,
+        (void)snprintf(text, TEXT_SIZE, "%.20s pass%s%s, %u step%s", passes,
+                       strcmp(passes, "1") == 0 ? "" : "es",
                        option_given(&cli->options, OPT_PASSES) ? ""
                                                                : " (default)",
-                       setup->optim.steps);
+                       setup->optim.steps, setup->optim.steps == 1 ? "" : "s");
 }
 
 /* "gd", "gd on batches of 128 rows, 16 a pass". */

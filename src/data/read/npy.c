@@ -24,11 +24,19 @@ bool npy_is_magic(const void *first, size_t size)
 enum { DESCR, FORTRAN, SHAPE, KEYS };
 static const char *const key_name[KEYS] = {"descr", "fortran_order", "shape"};
 
+#define SPACES " \t\r\n"
+
 static const char *skip_spaces(const char *at)
 {
-    while (*at == ' ')
-        at++;
-    return at;
+    return at + strspn(at, SPACES);
+}
+
+/* Without the spaces behind it. */
+static struct span span_of(const char *at, const char *end)
+{
+    while (end > at && strchr(SPACES, end[-1]) != NULL)
+        end--;
+    return (struct span){at, (size_t)(end - at)};
 }
 
 /* Behind a quoted word, or NULL. */
@@ -86,7 +94,7 @@ static const char *take_pair(const char *at, struct span value[KEYS])
     at = skip_spaces(at + 1);
     end = skip_value(at);
     if (end != NULL)
-        value[key] = span_trim((struct span){at, (size_t)(end - at)});
+        value[key] = span_of(at, end);
     return end;
 }
 
@@ -108,9 +116,7 @@ static bool take_keys(const char *header, size_t size, struct span value[KEYS])
         at++;
     for (size_t i = 0; i < KEYS; i++)
         good = good && value[i].at != NULL;
-    while (good && at < header + size && (*at == ' ' || *at == '\n'))
-        at++;
-    return good && at == header + size;
+    return good && skip_spaces(at) == header + size;
 }
 
 static bool cell_of(char kind, char size, enum cell *cell)
@@ -157,8 +163,8 @@ static enum err read_descr(struct span descr, struct table *table,
     return ERR_OK;
 }
 
-/* Digits of one size, and what follows them; false if there are none or too
- * many. */
+/* Digits of one size, maybe with the L of a long in Python 2, and what follows
+ * them; false if there are none or too many. */
 static bool read_size(const char **at, uint64_t *size)
 {
     const char *p = *at;
@@ -171,7 +177,7 @@ static bool read_size(const char **at, uint64_t *size)
     }
     if (p == *at)
         return false;
-    *at = skip_spaces(p);
+    *at = skip_spaces(p + (*p == 'L'));
     return true;
 }
 

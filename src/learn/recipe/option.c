@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "base/nearest.h"
 
 static char plain(char c)
 {
@@ -113,15 +114,37 @@ static enum err parse_flag(const struct option *row, const char *text,
     return ERR_OK;
 }
 
+/* The choice that was written in another case, or NULL; it is cut out of
+ * `list`.  Slips need no guess: the sentence names all choices. */
+static const char *same_choice(const struct option *row, const char *text,
+                               char list[CHOICES_SIZE])
+{
+    (void)option_choices(row, list);
+    for (char *at = list; *at != '\0';) {
+        char *const end = at + strcspn(at, " ");
+        const bool last = *end == '\0';
+
+        *end = '\0';
+        if (nearest_distance(text, at) == 0)
+            return at;
+        at = last ? end : end + 1;
+    }
+    return NULL;
+}
+
 static enum err parse_choice(const struct option *row, const char *text,
                              struct why *why)
 {
-    char list[CHOICES_SIZE];
+    char list[CHOICES_SIZE], cut[CHOICES_SIZE];
+    const char *same;
 
     if (in_list(text, strlen(text), row->choices))
         return ERR_OK;
-    return why_set(why, ERR_RANGE, "--%s %.64s: expected one of: %s", row->name,
-                   text, option_choices(row, list));
+    same = same_choice(row, text, cut);
+    return why_set(why, ERR_RANGE, "--%s %.64s: expected one of: %s%s%s%s",
+                   row->name, text, option_choices(row, list),
+                   same == NULL ? "" : "; did you mean ",
+                   same == NULL ? "" : same, same == NULL ? "" : "?");
 }
 
 static enum err parse_span(const struct option *row, const char *text,

@@ -12,11 +12,12 @@ static const struct guess {
 } guesses[] = {
     {"softmax", NULL},       {"logsoftmax", NULL},
     {"log_softmax", NULL},   {"flatten", NULL},
+    {"maxpool2d", "pool"},   {"avgpool2d", "avg"},
     {"maxpool", "pool"},     {"max_pool", "pool"},
     {"avgpool", "avg"},      {"avg_pool", "avg"},
     {"linear", "dense"},     {"fc", "dense"},
     {"dropout", "drop"},     {"conv2d", "conv"},
-    {"logistic", "sigmoid"}, {"", ""}, /* Another case. */
+    {"logistic", "sigmoid"}, {"", ""}, /* Another case, or brackets. */
 };
 
 static bool is_layer(const char *text)
@@ -31,9 +32,11 @@ static bool is_layer(const char *text)
 bool layer_guess(const char *word, char hint[LAYER_HINT_SIZE])
 {
     char lower[NEURAL_TEXT_MAX] = "";
+    size_t length_all = 0;
 
-    for (size_t i = 0; i + 1 < sizeof lower && word[i] != '\0'; i++)
-        lower[i] = (char)tolower((unsigned char)word[i]);
+    for (; length_all + 1 < sizeof lower && *word != '\0'; word++)
+        if (strchr("()", *word) == NULL)
+            lower[length_all++] = (char)tolower((unsigned char)*word);
     for (size_t i = 0; i < sizeof guesses / sizeof *guesses; i++) {
         const struct guess *const guess = &guesses[i];
         const size_t length = strlen(guess->begins);

@@ -70,9 +70,9 @@ enum err sequential_train(const struct problem *problem, struct pool *pool,
                                &made.outcome);
     if (err == ERR_RANGE)
         (void)why_set(why, err,
-                      "the weights are too large after %u passes: sgd "
+                      "the weights are too large after %u pass%s: sgd "
                       "diverged; a smaller --lr or a larger --l2 helps",
-                      options->steps);
+                      options->steps, options->steps == 1 ? "" : "es");
     if (err != ERR_OK) {
         mem_free(made.weights);
         return err;

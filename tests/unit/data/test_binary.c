@@ -261,6 +261,8 @@ static void test_npy_headers(void **state)
     static const char *const sound[] = {
         "{'shape': (2, 3), 'fortran_order': False, 'descr': '<f4'}",
         " {\"descr\" : '<f4' ,'fortran_order':False , \"shape\": ( 2,3, ) , }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2L, 3L), }",
+        "{\n'descr':\t'<f4',\r\n'fortran_order': False,\n'shape': (2,\n3)\n}\n",
     };
     static const struct {
         const char *header, *part;
@@ -288,6 +290,10 @@ static void test_npy_headers(void **state)
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (2,, 3), }",
          "shape"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (6), }", "shape"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2LL, 3), }",
+         "shape"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (L, 3), }",
+         "shape"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3) + (), }",
          "shape"},
     };

@@ -86,6 +86,9 @@ static void test_refusals(void **state)
     assert_true(recipe_real(&recipe, OPT_L2) == 0.5);
     refuse("model", "tree", ERR_RANGE,
            "--model tree: expected one of: linear logistic svm hinge softmax");
+    refuse("optim", "Adam", ERR_RANGE,
+           "--optim Adam: expected one of: gd agd momentum nesterov adam adamw "
+           "lbfgs newton sgd; did you mean adam?");
     refuse("class-wieght", "balanced", ERR_UNKNOWN,
            "no choice is called class-wieght; did you mean class-weight?");
     refuse("plot", "x.svg", ERR_UNKNOWN, "no choice is called plot");
