@@ -298,7 +298,7 @@ static double level_of(const struct residual_room *room,
             slope += does > 0 && does < most ? speed : 0;
             sum += does <= 0 ? 0 : does < most ? does : most;
         }
-        if (fabs(sum - total) <= 1e-9 * total)
+        if (fabs(sum - total) <= 1e-7 * total)
             break;
         if (sum < total)
             low = level;
@@ -373,7 +373,8 @@ static void fill_lots(struct residual_room *room, double bound)
     double before = HUGE_VAL;
 
     for (uint32_t pass = 0; pass < PASSES && room->lot_count > 0; pass++) {
-        double last;
+        uint32_t last;
+        double end;
 
         for (uint32_t l = 0; l < room->lot_count; l++) {
             struct lot *lot = &room->lots[room->order[l]];
@@ -386,10 +387,13 @@ static void fill_lots(struct residual_room *room, double bound)
                 lot->level = bound;
             fill_lot(room, lot);
         }
-        last = room->finish[last_of(room)];
-        if (last <= bound * (1 + NEAR) || last >= before * (1 - NEAR))
+        last = last_of(room);
+        end = room->finish[last];
+        /* Whole pieces lose what is gained below a quarter of one. */
+        if (end - bound <= NEAR * bound + .25 / room->speed[last] ||
+            end >= before * (1 - NEAR))
             return;
-        before = last;
+        before = end;
     }
 }
 
@@ -464,7 +468,7 @@ static void deal_lot(struct residual_room *room, const struct lot *lot)
 
     for (uint32_t k = 0; k < lot->count; k++) {
         const double want =
-            floor(share[k].part + room->carry[share[k].member] + 1e-6);
+            floor(share[k].part + room->carry[share[k].member] + 1e-4);
 
         share[k].whole = (uint32_t)fmin(fmax(want, 0), lot->size);
         dealt += share[k].whole;
@@ -616,9 +620,9 @@ static uint32_t emit(const struct residual_room *room, uint32_t member,
     for (uint32_t piece = first; piece < end; piece++) {
         const uint64_t left = takes_of(room, member)[piece / 64] >> piece % 64;
 
-        if (left == 0)
-            piece |= 63; /* None in what is left of the word. */
-        else if (left & 1)
+        piece =
+            left == 0 ? piece | 63 : piece + (uint32_t)__builtin_ctzll(left);
+        if (left != 0 && piece < end)
             list[count++] = piece;
     }
     return count;

@@ -84,6 +84,7 @@ static void decode(struct erasure *erasure, const struct blockset *blocks,
     struct data data;
 
     assert_int_equal(erasure_find(erasure, blocks, &set), ERR_OK);
+    assert_true(blockset_equal(&set->blocks, blocks));
     set_data(&data, erasure->parts, seed);
     set_answers(&data, erasure, set);
     erasure_decode(set, ROWS, data.answers, data.gots);
@@ -341,13 +342,29 @@ static void test_kept(void **state)
     erasure_close(&erasure);
 }
 
+/* Sets that differ in their last blocks alone are not taken for each other. */
+static void test_told_apart(void **state)
+{
+    struct erasure erasure;
+
+    (void)state;
+    assert_int_equal(erasure_init(&erasure, 3, 200, 1), ERR_OK);
+    for (uint32_t block = 60; block < 200; block++) {
+        struct blockset set = {.word = {3}};
+
+        blockset_add(&set, block);
+        decode(&erasure, &set, block);
+    }
+    erasure_close(&erasure);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_l),     cmocka_unit_test(test_larger),
         cmocka_unit_test(test_transpose), cmocka_unit_test(test_condition),
         cmocka_unit_test(test_one_more),  cmocka_unit_test(test_matrix),
-        cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_kept),      cmocka_unit_test(test_told_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -348,6 +348,82 @@ static void test_near_flow_anyhow(void **unused)
     assert_near(&over);
 }
 
+/* Every member up to time `at` of the round; the leaver goes with what it is
+ * at.  Returns when the last of what is being done ends. */
+static double play_until(struct state *state, const struct arc *arcs, double at,
+                         uint32_t leaver)
+{
+    const struct residual_task *task = &state->task;
+    double rest = 0;
+
+    for (uint32_t i = 0; i < task->count; i++) {
+        struct arc_member *member = &state->members[i];
+        const double did = fmin(at * member->speed, arcs[i].count);
+        const uint32_t done = (uint32_t)did;
+
+        for (uint32_t k = 0; k < done; k++)
+            blockset_add(&state->done[(arcs[i].begin + k) % task->pieces],
+                         member->block);
+        member->next = (arcs[i].begin + done) % task->pieces;
+        if (done == arcs[i].count || i == leaver)
+            continue;
+        blockset_add(&state->doing[member->next], member->block);
+        member->free_s = (done + 1 - did) / member->speed;
+        rest = fmax(rest, member->free_s);
+    }
+    if (leaver < task->count)
+        remove_member(state, leaver);
+    return rest;
+}
+
+/* How long a round is in which one leaves, or one joins, over one in which
+ * nothing happens. */
+static double disturbed(uint32_t n, uint32_t parts, bool joins, struct rng *rng,
+                        bool even)
+{
+    static struct state state;
+    struct arc arcs[MEMBERS_MAX];
+    double whole, at, rest;
+
+    begin(&state, n, parts, 64);
+    for (uint32_t i = 0; i < n; i++)
+        state.members[i].speed = even ? 1 : 1 + rng_unit(rng);
+    assert_int_equal(arcs_lay(ARC_WRAP, state.members, n, parts, 64, arcs),
+                     ERR_OK);
+    whole = arcs_finish(state.members, arcs, n);
+    at = rng_unit(rng) * whole;
+    rest = play_until(&state, arcs, at,
+                      joins ? UINT32_MAX : (uint32_t)rng_below(rng, n));
+    if (joins)
+        join(&state, n);
+    residual_plan(&residual, &state.task);
+    (void)check(&state.task);
+    return (at + fmax(rest, residual.finish_s)) / whole;
+}
+
+/* The table of handbook 5.6: one leaves or joins at a time drawn uniformly. */
+static void test_leave_and_join(void **unused)
+{
+    static const uint32_t shapes[][2] = {{10, 5}, {20, 10}, {20, 15}, {8, 6}};
+
+    (void)unused;
+    for (uint32_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+        double leave = 0;
+        double joined = 0;
+        struct rng rng;
+
+        rng_init(&rng, k);
+        for (uint32_t i = 0; i < 400; i++) {
+            leave += disturbed(shapes[k][0], shapes[k][1], false, &rng, i % 2);
+            joined += disturbed(shapes[k][0], shapes[k][1], true, &rng, i % 2);
+        }
+        print_message("N %2u L %2u: leave %.3f, join %.3f\n", shapes[k][0],
+                      shapes[k][1], leave / 400, joined / 400);
+        assert_true(leave / 400 <= 1.10);
+        assert_true(joined / 400 <= 1.01);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_any_state),
         cmocka_unit_test(test_near_flow),
         cmocka_unit_test(test_near_flow_anyhow),
+        cmocka_unit_test(test_leave_and_join),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
