@@ -12,31 +12,57 @@
 #include "os/net/net.h"
 #include "os/run/interrupt.h"
 
-/* Once the coordinator listens: what to type on the other machines, or, where
- * the key is the run's own, on this one. */
-static void announce(struct run *run)
+enum err cluster_check_listen(const struct options *options, struct why *why)
 {
-    const char *token = option_text(&run->cli->options, OPT_TOKEN_FILE);
-    const char *listen = option_text(&run->cli->options, OPT_LISTEN);
+    const char *listen = option_text(options, OPT_LISTEN);
+    const char *interface = option_text(options, OPT_INTERFACE);
+    char text[ADDRESS_SIZE];
+    enum err err = ERR_OK;
+
+    if (interface != NULL) {
+        err = address_of_interface(interface, listen, text, why);
+        listen = text;
+    }
+    if (err != ERR_OK)
+        return err;
+    err = address_check(
+        listen, option_text(options, OPT_TOKEN_FILE),
+        "make one with `muster token new cluster.token` and add --token-file "
+        "cluster.token",
+        why);
+    return err == ERR_SHAPE || err == ERR_RANGE ? why_in(why, err, "--listen")
+                                                : err;
+}
+
+bool cluster_announce(const struct cli *cli, const char *folder, bool hollow)
+{
+    const char *token = option_text(&cli->options, OPT_TOKEN_FILE);
+    const char *listen = option_text(&cli->options, OPT_LISTEN);
     char path[FILE_PATH_SIZE];
     char text[ADDRESS_SIZE];
     uint8_t *address;
     size_t size;
 
-    file_path_in(run->out, ADDRESS_FILE, path);
+    file_path_in(folder, ADDRESS_FILE, path);
     if (file_read_plain(path, NET_TEXT_SIZE, &address, &size, NULL) != ERR_OK)
-        return;
+        return false;
     address[strcspn((char *)address, "\n")] = '\0';
-    say_note(run->cli, "muster: to add a %s: muster join %s%s%s%s",
+    say_note(cli, "muster: to add a %s: muster join %s%s%s%s",
              token == NULL ? "worker" : "machine",
              token == NULL
-                 ? run->out
+                 ? folder
                  : address_for_others(listen, (const char *)address, text),
              token == NULL ? "" : " --token-file ", token == NULL ? "" : token,
-             run->setup->hollow ? " --data-private FILE" : "");
+             hollow ? " --data-private FILE" : "");
     mem_free(address);
-    run->announced = true;
-    run->screen.rows = 0; /* The block starts anew below. */
+    return true;
+}
+
+static void announce(struct run *run)
+{
+    run->announced = cluster_announce(run->cli, run->out, run->setup->hollow);
+    if (run->announced)
+        run->screen.rows = 0; /* The block starts anew below. */
 }
 
 /* The run goes on without. */

@@ -17,6 +17,7 @@ enum role {
     WRITE_MODEL,
     WRITE_CONVERTED,
     WRITE_PREDICTIONS,
+    WRITE_PRODUCT,
     WRITE_UNDER, /* May be a folder, too. */
     WRITE_FOLDER,
 };
@@ -39,6 +40,8 @@ static const struct named list[] = {
     {OPT_TEST_LABELS, EVERY, READ, NULL, 0, NULL},
     {OPT_VALID, EVERY, READ, NULL, 0, NULL},
     {OPT_MODEL_FILE, EVERY, READ, NULL, 0, NULL},
+    {OPT_FACTOR, EVERY, READ, NULL, 0, NULL},
+    {OPT_COLUMNS, EVERY, READ, NULL, 0, NULL},
     {OPT_INIT, EVERY, READ, NULL, 0, NULL},
     {OPT_NET, EVERY, READ, NULL, 0, NULL}, /* Its text is a name, too. */
     {OPT_CONFIG, EVERY, READ, NULL, 0, NULL},
@@ -52,6 +55,7 @@ static const struct named list[] = {
     {OPT_PLAN_FROM, EVERY, WRITE, NULL, OPT_PLAN_ACTION, "generate"},
     {OPT_SAVE, EVERY, WRITE_MODEL, NULL, 0, NULL},
     {OPT_PREDICTIONS, EVERY, WRITE_PREDICTIONS, NULL, 0, NULL},
+    {OPT_PRODUCT, EVERY, WRITE_PRODUCT, NULL, 0, NULL},
     {OPT_CONVERTED, EVERY, WRITE_CONVERTED, NULL, 0, NULL},
     {OPT_RECORD, EVERY, WRITE, NULL, 0, NULL},
     {OPT_TRACE, EVERY, WRITE, NULL, 0, NULL},
@@ -127,14 +131,15 @@ static enum err check_folder_name(const char *path, struct why *why)
 }
 
 /* A name is soon mistyped: a model takes the place of a model that can be read
- * to its end.  Nothing in a list of labels says who made it, so predictions
- * take the place of nothing. */
+ * to its end.  Nothing in a list of labels or an array says who made it, so
+ * predictions and products take the place of nothing. */
 static enum err check_replaced(const struct options *options, enum role role,
                                const char *path, struct why *why)
 {
     const bool model = role == WRITE_MODEL || role == WRITE_CONVERTED;
+    const bool product = role == WRITE_PRODUCT;
 
-    if ((!model && role != WRITE_PREDICTIONS) ||
+    if ((!model && !product && role != WRITE_PREDICTIONS) ||
         option_flag(options, OPT_FORCE) ||
         !(model ? save_destroys(path) : output_is_filled(path)))
         return ERR_OK;
@@ -142,7 +147,9 @@ static enum err check_replaced(const struct options *options, enum role role,
                    "%.200s is there%s; %s would be written over it: name "
                    "another file, or add --force%s",
                    path, model ? " and is no model" : "",
-                   model ? "the model" : "the predictions",
+                   model     ? "the model"
+                   : product ? "the product"
+                             : "the predictions",
                    role == WRITE_MODEL ? " (rows to measure on go with --test)"
                                        : "");
 }

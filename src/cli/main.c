@@ -57,6 +57,15 @@ static const struct command commands[] = {
      "  muster model show \"conv3x3x8 relu pool2 dense10\" --shape 28x28x1\n"
      "  muster model convert model.txt model.npy\n",
      model_command},
+    {"product", POSITIONAL(CMD_PRODUCT, OPT_FACTOR, OPT_COLUMNS, OPT_PRODUCT),
+     "A B OUT", "Multiply matrices on machines that straggle and die",
+     "A's rows are coded, so that any K of N answers give A times B.  It is "
+     "the "
+     "same\nto rounding, whoever was slow, died or joined.",
+     "  muster product A.npy B.npy C.npy --code mds:k=6 -n 8\n"
+     "  muster product A.npy x.npy y.npy --code mds:k=6 -n 8 --delay "
+     "worker:w3=5\n",
+     product_command},
     {"join", POSITIONAL(CMD_JOIN, OPT_ADDRESS), "HOST:PORT|RUN",
      "Work for a coordinator; leaves in good order on SIGTERM", NULL,
      "  muster join muster-runs/0001-1a2b\n"

@@ -37,7 +37,6 @@
 
 #define LARGEST      5u /* Weights shown. */
 #define SHOWN_SIZE   1024u
-#define NPY_ALIGN    64u
 #define CHUNK_IMAGES 16u /* As training has them unless told otherwise. */
 
 static json_t *labels_json(const struct model_file *model)
@@ -342,12 +341,6 @@ static enum err show(const struct cli *cli, const struct model_file *model,
     return ERR_OK;
 }
 
-static void pad(struct page *page, size_t before, size_t align)
-{
-    while ((before + page->size) % align != 0 && !page->failed)
-        page_put(page, " ");
-}
-
 static void put_parameters(struct page *page, const struct neural_model *model)
 {
     const struct neural *const net = &model->neural;
@@ -361,32 +354,20 @@ static void put_parameters(struct page *page, const struct neural_model *model)
     mem_free(room);
 }
 
-/* Format 1.0: magic, version, length, a Python dict padded to 64 bytes. */
 static void put_npy(struct page *page, const struct model_file *model)
 {
-    const uint32_t cols = model_file_weights(model);
-    struct page head = {0};
-    uint8_t length[2];
-    struct writer out = writer_on(length, sizeof length);
+    char shape[48];
 
-    page_put(&head, "{'descr': '<f%c', 'fortran_order': False, 'shape': (",
-             model->net != NULL ? '4' : '8');
     if (model->net != NULL || model->outputs == 1)
-        page_put(&head, "%zu,), }", model_file_numbers(model));
+        (void)snprintf(shape, sizeof shape, "%zu,", model_file_numbers(model));
     else
-        page_put(&head, "%u, %u), }", model->outputs, cols);
-    pad(&head, 10 + 1, NPY_ALIGN);
-    page_put(&head, "\n");
-    put_u16(&out, (uint16_t)head.size);
-    page_add(page, "\x93NUMPY\x01", 8); /* The NUL is the minor version. */
-    page_add(page, length, sizeof length);
-    page_add(page, head.data, head.size);
+        (void)snprintf(shape, sizeof shape, "%u, %u", model->outputs,
+                       model_file_weights(model));
+    page_npy_head(page, model->net != NULL ? "<f4" : "<f8", shape, false);
     if (model->net != NULL)
         put_parameters(page, model->net);
     else
         page_add(page, model->w, model_file_numbers(model) * sizeof(double));
-    page->failed = page->failed || head.failed;
-    page_close(&head);
 }
 
 /* Their numbers, with blanks between them; NULL: there are none. */

@@ -56,6 +56,13 @@ MUST_CHECK enum err run_alone(struct run *run, bool keeps,
 MUST_CHECK enum err run_cluster(struct run *run, struct train_result *result,
                                 struct why *why);
 
+/* For every command that lets others join: may it listen there?  And, once the
+ * coordinator does, what to type on the other machines, or, where the key is
+ * the run's own, on this one; false: not yet. */
+MUST_CHECK enum err cluster_check_listen(const struct options *options,
+                                         struct why *why);
+bool cluster_announce(const struct cli *cli, const char *folder, bool hollow);
+
 /* The end of both. */
 void run_hold(enum err err, const struct train_result *result);
 

@@ -13,35 +13,12 @@
 #include "cli/show/announce.h"
 #include "cli/show/card.h"
 #include "cli/show/ending.h"
-#include "learn/address.h"
 #include "learn/grid.h"
 #include "learn/owners.h"
 #include "learn/recipe/habit.h"
 #include "node/host/keep.h"
 #include "os/file/file.h"
 #include "os/net/notice.h"
-
-static enum err check_listen(const struct options *options, struct why *why)
-{
-    const char *listen = option_text(options, OPT_LISTEN);
-    const char *interface = option_text(options, OPT_INTERFACE);
-    char text[ADDRESS_SIZE];
-    enum err err = ERR_OK;
-
-    if (interface != NULL) {
-        err = address_of_interface(interface, listen, text, why);
-        listen = text;
-    }
-    if (err != ERR_OK)
-        return err;
-    err = address_check(
-        listen, option_text(options, OPT_TOKEN_FILE),
-        "make one with `muster token new cluster.token` and add --token-file "
-        "cluster.token",
-        why);
-    return err == ERR_SHAPE || err == ERR_RANGE ? why_in(why, err, "--listen")
-                                                : err;
-}
 
 static enum err check_notice(const struct options *options, struct why *why)
 {
@@ -107,7 +84,7 @@ static enum err prepare(struct run *run, struct why *why)
     if (err == ERR_OK && run->setup->slots > 0 && !resume)
         err = run_choose_folder(run, why);
     if (err == ERR_OK)
-        err = check_listen(options, why);
+        err = cluster_check_listen(options, why);
     if (err == ERR_OK)
         err = check_notice(options, why);
     run->setup->folder = run->out;

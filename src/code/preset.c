@@ -76,7 +76,7 @@ static const struct preset presets[] = {
      .line = "coded data of linear models; any N-S answers do (numeric)",
      .placement = PLACE_MDS,
      .stop = STOP_FIRST,
-     .keys = ENDS | KEY(S)},
+     .keys = ENDS | KEY(S) | KEY(K)},
     {.name = "agc",
      .alias = "erasurehead",
      .line = "rep, ended after K workers (approximate)",
@@ -167,12 +167,30 @@ static void take_axes(const struct preset *preset, struct code_spec *spec)
     spec->divisible = preset->divisible;
 }
 
+/* Who waits for everyone has no straggler to spare, whatever was asked. */
+static enum err choose_s(const struct preset_options *options,
+                         const struct preset *preset, struct code_spec *spec,
+                         struct why *why)
+{
+    if (options->enough > options->workers)
+        return why_set(why, ERR_SHAPE,
+                       "code %s: k=%u answers are more than the %u workers "
+                       "there are; k is 1 to %u",
+                       spec->name, options->enough, options->workers,
+                       options->workers);
+    spec->stragglers = preset->stop == STOP_ALL ? 0
+                       : options->enough > 0
+                           ? options->workers - options->enough
+                           : options->stragglers;
+    return ERR_OK;
+}
+
 /* Of first:k and collect:k. */
 static enum err choose_k(const struct preset_options *options,
                          struct code_spec *spec, struct why *why)
 {
     const uint32_t n = options->workers;
-    const uint32_t s = options->stragglers;
+    const uint32_t s = spec->stragglers;
 
     if (spec->stop == STOP_FIRST) {
         if (s >= n)
@@ -265,9 +283,8 @@ enum err preset_spec(const struct preset_options *options,
         return preset_unknown(options->name, why);
     (void)snprintf(made.name, sizeof made.name, "%s", preset->name);
     take_axes(preset, &made);
-    /* Who waits for everyone has no straggler to spare, whatever was asked. */
-    made.stragglers = preset->stop == STOP_ALL ? 0 : options->stragglers;
-    if (options->estimate != NULL)
+    err = choose_s(options, preset, &made, why);
+    if (err == ERR_OK && options->estimate != NULL)
         err = estimate_find(options->estimate, &made.estimate, why);
     if (err == ERR_OK)
         err = choose_stop(options, &made, why);

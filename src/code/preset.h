@@ -20,6 +20,7 @@
 /* What a code can be told, as KEY=VALUE behind its name. */
 enum preset_key {
     KEY_S,
+    KEY_K,
     KEY_COLLECT,
     KEY_PIECES,
     KEY_PARTS,
@@ -48,7 +49,8 @@ struct preset {
 
 struct preset_options {
     const char *name;     /* Up to a `:`; what follows is not looked at. */
-    uint32_t stragglers;  /* s */
+    uint32_t stragglers;  /* s ... */
+    uint32_t enough;      /* ... or k = n - s; 0 = not given. */
     uint32_t collect;     /* K of collect:k; 0 = not given. */
     const char *stop;     /* "first:3"; NULL = the preset's. */
     const char *estimate; /* NULL = the preset's. */

@@ -32,6 +32,8 @@ static const struct key {
 } keys[PRESET_KEYS] = {
     [KEY_S] = {"s", "workers that may be slow or dead; else --stragglers",
                COUNT(stragglers, 0, CODE_SLOTS_MAX)},
+    [KEY_K] = {"k", "answers that suffice, n-s: the other way to say s",
+               COUNT(enough, 1, CODE_SLOTS_MAX)},
     [KEY_COLLECT] = {"collect", "answers that end a step",
                      COUNT(collect, 1, CODE_SLOTS_MAX)},
     [KEY_PIECES] = {"pieces", "pieces a part is cut into and sent by",

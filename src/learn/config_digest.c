@@ -161,6 +161,9 @@ struct digest config_digest_in(const struct setup *setup,
                           sampler_name(optim->sampler.kind),
                           optim->sampler.chunk_rows,
                           (unsigned long long)optim->sampler.seed));
+    if (optim->kind == OPTIM_COLUMNS)
+        hasher_add_f64(&hasher, optim->columns.first,
+                       (size_t)optim->steps * optim->columns.stride);
     add_weights(&hasher, &setup->data);
     if (optim->patience > 0)
         add_held_out(&hasher, setup);

@@ -39,7 +39,8 @@ enum command_bit {
     CMD_PLAN = 1 << 12,
     CMD_RELAY = 1 << 13,
     CMD_REPORT = 1 << 14,
-    CMD_ALL = (1 << 15) - 1,
+    CMD_PRODUCT = 1 << 15,
+    CMD_ALL = (1 << 16) - 1,
 };
 
 /* Those that are no choice of a training; their numbers go on where the
@@ -59,6 +60,9 @@ enum own_option {
     OPT_CONVERTED,
     OPT_CODE_NAME,
     OPT_RUN,
+    OPT_FACTOR,
+    OPT_COLUMNS,
+    OPT_PRODUCT,
     /* How files are read. */
     OPT_DATA_PRIVATE,
     OPT_CHUNK_CACHE,

@@ -17,6 +17,10 @@ struct page {
 __attribute__((format(printf, 2, 3))) void page_put(struct page *page,
                                                     const char *format, ...);
 void page_add(struct page *page, const void *data, size_t size);
+/* What stands before the numbers of an npy file: "<f8" and "3, 4", column after
+ * column or row after row. */
+void page_npy_head(struct page *page, const char *type, const char *shape,
+                   bool by_columns);
 void page_close(struct page *page);
 
 #endif /* CLI_PAGE_H */

@@ -37,6 +37,11 @@ enum err failure_of(const struct trainer *trainer, enum trainer_next next,
                        "step %u: the function gave two answers for the same "
                        "weights and chunk",
                        step);
+    if (trainer->optim.options.kind == OPTIM_COLUMNS)
+        return why_set(why, ERR_RANGE,
+                       "column %u: its product may be too large for a double; "
+                       "make the values of A or B smaller",
+                       step + 1);
     (void)failure_advice(&trainer->options.optim, advice);
     if (next == TRAINER_DIVERGED)
         return why_set(why, ERR_RANGE,

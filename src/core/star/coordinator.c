@@ -216,7 +216,8 @@ static enum err make_trainer(struct coordinator *c)
 
     o->job.sum_dims = c->trainer.sum_dims;
     o->job.products = products;
-    o->job.copies = products ? 2 : 0;
+    /* Who asks for scores alone needs no way back. */
+    o->job.copies = !products ? 0 : o->optim.kind == OPTIM_COLUMNS ? 1 : 2;
     CHECK(products || o->optim.kind != OPTIM_COLUMNS);
     if (!products)
         return err;

@@ -458,3 +458,30 @@ enum err npy_labels(struct unpacker *in, double **labels, uint64_t *count,
         *count = table.rows;
     return err;
 }
+
+enum err npy_read(struct unpacker *in, struct npy_matrix *matrix,
+                  struct why *why)
+{
+    struct table table = {0};
+    uint32_t dims = 0;
+    double *value = NULL;
+    enum err err = read_header(in, &table, &dims, why);
+
+    if (err == ERR_OK && dims > 2)
+        err = why_set(why, ERR_SHAPE,
+                      "an array of %u dimensions; a matrix has two, a vector "
+                      "one",
+                      dims);
+    if (err == ERR_OK && (table.rows == 0 || table.cols == 0))
+        err = why_set(why, ERR_SHAPE, "no rows or no columns");
+    table.gaps = true; /* Who multiplies says where a NaN is. */
+    if (err == ERR_OK)
+        err = table_values(in, &table, &value, why);
+    if (err == ERR_OK)
+        *matrix = (struct npy_matrix){.rows = table.rows,
+                                      .cols = table.cols,
+                                      .vector = dims == 1,
+                                      .by_columns = table.by_columns,
+                                      .value = value};
+    return err;
+}

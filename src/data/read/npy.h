@@ -45,6 +45,19 @@ MUST_CHECK enum err npy_frame(struct unpacker *in, const double *labels,
 MUST_CHECK enum err npy_labels(struct unpacker *in, double **labels,
                                uint64_t *count, struct why *why);
 
+/* A matrix, or a vector: cols is 1 then.  Its numbers as they lie, from
+ * mem_new. */
+struct npy_matrix {
+    uint64_t rows, cols;
+    bool vector;     /* One dimension. */
+    bool by_columns; /* Column after column. */
+    double *value;
+};
+
+/* NaN is taken as it is; others as npy_labels. */
+MUST_CHECK enum err npy_read(struct unpacker *in, struct npy_matrix *matrix,
+                             struct why *why);
+
 bool npy_is_magic(const void *first, size_t size);
 
 #endif /* DATA_NPY_H */

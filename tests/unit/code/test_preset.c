@@ -231,6 +231,24 @@ static void test_text(void **state)
     assert_null(options.file);
 }
 
+/* k answers of n is the other way to say s. */
+static void test_enough(void **state)
+{
+    char text[] = "mds:k=6";
+    struct preset_options options = parsed(text);
+    struct code_spec spec;
+    struct why why = {0};
+
+    (void)state;
+    options.workers = 8;
+    assert_int_equal(preset_spec(&options, &spec, &why), ERR_OK);
+    assert_int_equal(spec.stragglers, 2);
+    assert_int_equal(spec.k, 6);
+    options.workers = 5;
+    assert_int_equal(preset_spec(&options, &spec, &why), ERR_SHAPE);
+    assert_non_null(strstr(why.text, "k=6 answers are more than the 5"));
+}
+
 /* A file's name may have colons and equal signs, but no key. */
 static void test_text_of_a_file(void **state)
 {
@@ -259,6 +277,7 @@ static void test_text_refused(void **state)
         {"frc:mine.csv", ERR_SHAPE, "no setting `mine.csv`"},
         {"ignore:staleness", ERR_SHAPE, "no setting `staleness`"},
         {"uncoded:s=1", ERR_SHAPE, "no setting `s`"},
+        {"rep:k=2", ERR_SHAPE, "no setting `k`"},
         {"frc:s=1:s=0", ERR_SHAPE, "s is set twice"},
         {"steal:pieces=65", ERR_RANGE, "from 1 to 64"},
         {"steal:pieces=", ERR_RANGE, "expected a whole number"},
@@ -308,6 +327,7 @@ int main(void)
         cmocka_unit_test(test_names_with_files),
         cmocka_unit_test(test_collect_is_asked_for),
         cmocka_unit_test(test_text),
+        cmocka_unit_test(test_enough),
         cmocka_unit_test(test_text_of_a_file),
         cmocka_unit_test(test_text_refused),
         cmocka_unit_test(test_every_step),

@@ -1,0 +1,350 @@
+/*
+ * product_command.c - `muster product`: A times B by workers, and what it took.
+ *
+ * The product is written column after column, as it was made; numpy calls that
+ * Fortran's order.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/pages/page.h"
+#include "cli/run.h"
+#include "core/run/journal.h"
+#include "data/read/memory.h"
+#include "data/read/npy.h"
+#include "learn/product.h"
+#include "os/clock.h"
+#include "os/file/file.h"
+#include "os/file/output.h"
+#include "os/run/interrupt.h"
+
+#define TELL_US (10 * SECOND_US)
+
+struct product {
+    struct cli *cli;
+    struct setup setup;
+    struct npy_matrix a, b;
+    double *columns; /* Of B. */
+    struct flag stop;
+    struct progress progress;
+    struct waiting waiting;
+    const char *folder; /* --out; NULL: one that is gone afterwards. */
+    bool announced;
+    time_us told_at; /* How far it is. */
+};
+
+/* --- what is asked ---------------------------------------------------------
+ */
+
+static enum err check_names(const struct options *options, struct why *why)
+{
+    if (option_text(options, OPT_PRODUCT) == NULL)
+        return why_set(why, ERR_SHAPE,
+                       "which matrices, and where to? muster product A.npy "
+                       "B.npy OUT.npy");
+    if (option_given(options, OPT_LISTEN) && !option_given(options, OPT_OUT))
+        return why_set(why, ERR_SHAPE,
+                       "--listen lets others join the run, which is then a "
+                       "folder that has a name; add --out FOLDER");
+    return ERR_OK;
+}
+
+/* A run that is in the folder is gone on with. */
+static enum err take_folder(struct product *product, struct why *why)
+{
+    struct options *options = &product->cli->options;
+    char journal[FILE_PATH_SIZE];
+
+    product->folder = option_text(options, OPT_OUT);
+    if (product->folder == NULL)
+        return ERR_OK;
+    file_path_in(product->folder, JOURNAL_FILE, journal);
+    return file_exists(journal) ? recipe_put(&options->recipe, OPT_RESUME,
+                                             product->folder, ORIGIN_FLAG, why)
+                                : ERR_OK;
+}
+
+static enum err read_matrix(const char *path, struct npy_matrix *matrix,
+                            struct why *why)
+{
+    struct unpacker *in = NULL;
+    enum err err = unpacker_open(path, &in, why);
+
+    if (err == ERR_OK)
+        err = npy_read(in, matrix, why);
+    unpacker_close(in);
+    return err == ERR_OK ? err : why_in(why, err, "%.200s", path);
+}
+
+static struct memory_rows rows_of(const struct npy_matrix *matrix)
+{
+    const int64_t size = sizeof *matrix->value;
+    const int64_t rows = (int64_t)matrix->rows, cols = (int64_t)matrix->cols;
+
+    return (struct memory_rows){
+        .rows = matrix->rows,
+        .cols = matrix->cols,
+        .cell = CELL_F64,
+        .x = matrix->value,
+        .row_step = matrix->by_columns ? size : cols * size,
+        .col_step = matrix->by_columns ? rows * size : size};
+}
+
+static enum err read_matrices(struct product *product, struct why *why)
+{
+    const struct options *options = &product->cli->options;
+    const char *const path = option_text(options, OPT_FACTOR);
+    struct memory_rows a, b;
+    enum err err = read_matrix(path, &product->a, why);
+
+    if (err == ERR_OK && product->a.vector)
+        err =
+            why_set(why, ERR_SHAPE,
+                    "%.200s: a vector; A is a matrix of two dimensions", path);
+    if (err == ERR_OK)
+        err = read_matrix(option_text(options, OPT_COLUMNS), &product->b, why);
+    if (err != ERR_OK)
+        return err;
+    a = rows_of(&product->a);
+    b = rows_of(&product->b);
+    err = product_load(&product->setup, &options->recipe, &a, &b,
+                       &product->columns, why);
+    /* The data set has A, and the columns are B. */
+    mem_free(product->a.value);
+    mem_free(product->b.value);
+    product->a.value = product->b.value = NULL;
+    return err;
+}
+
+static enum err prepare(struct product *product, struct why *why)
+{
+    struct options *options = &product->cli->options;
+    enum err err = check_names(options, why);
+
+    if (err == ERR_OK)
+        err = take_folder(product, why);
+    if (err == ERR_OK)
+        err = product_workers(&product->setup, &options->recipe, why);
+    if (err == ERR_OK)
+        err = cluster_check_listen(options, why);
+    return err == ERR_OK ? read_matrices(product, why) : err;
+}
+
+/* --- the run -------------------------------------------------------------- */
+
+static void tell_column(struct product *product, time_us now)
+{
+    if (product->told_at == 0)
+        product->told_at = now;
+    if (now - product->told_at < TELL_US)
+        return;
+    product->told_at = now;
+    say_note(product->cli, "muster: column %u of %u", product->progress.step,
+             product->setup.optim.steps);
+}
+
+static void say(const struct product *product, const char *sentence)
+{
+    if (sentence != NULL)
+        say_note(product->cli, "muster: %s", sentence);
+}
+
+static void see(void *context, const struct trace *trace)
+{
+    struct product *product = context;
+    const time_us now = clock_now_us();
+    char event[TRACE_TEXT], wait[WAITING_TEXT];
+    const struct train_process *process;
+    uint32_t count;
+
+    if (!product->announced && option_given(&product->cli->options, OPT_LISTEN))
+        product->announced =
+            cluster_announce(product->cli, product->folder, false);
+    if (trace != NULL) {
+        progress_event(&product->progress, trace);
+        say(product, progress_sentence(&product->progress, trace, event));
+    }
+    process = train_processes(&count);
+    for (uint32_t i = 0; i < count; i++)
+        if (process[i].pid == 0)
+            progress_gone(&product->progress, process[i].name);
+    say(product,
+        waiting_look(&product->waiting, &product->progress, now, wait));
+    tell_column(product, now);
+}
+
+static void describe(const struct product *product)
+{
+    const struct setup *setup = &product->setup;
+    const struct certificate *seen = &setup->certificate;
+    const uint32_t spare = setup->code.stragglers;
+    char enough[48];
+
+    (void)snprintf(enough, sizeof enough,
+                   spare > 0 ? "any %u answers do" : "all %u must answer",
+                   setup->slots - spare);
+    say_note(product->cli,
+             "muster: %u by %u times %u column%s; %u worker%s, code %s: %s",
+             setup->data.rows, setup->data.cols, setup->optim.steps,
+             setup->optim.steps == 1 ? "" : "s", setup->slots,
+             setup->slots == 1 ? "" : "s", setup->code.name, enough);
+    if (spare > 0)
+        say_note(product->cli,
+                 "muster: code %s: residual %.1e at worst over %s%u patterns "
+                 "of %u silent worker%s; class %s",
+                 setup->code.name, seen->worst_residual,
+                 seen->exhaustive ? "all " : "", seen->patterns, spare,
+                 spare == 1 ? "" : "s", exactness_name(setup->exactness));
+    /* Whoever is forked must not print again what waits here. */
+    (void)fflush(NULL);
+}
+
+static enum err run(struct product *product, struct train_result *result,
+                    struct why *why)
+{
+    struct fit fit = {.setup = &product->setup,
+                      .recipe = &product->cli->options.recipe,
+                      .stop = &product->stop,
+                      .context = product,
+                      .trace = see,
+                      .folder = product->folder};
+    enum err err;
+
+    progress_init(&product->progress);
+    product->waiting =
+        waiting_for(product->setup.slots, product->setup.local,
+                    option_given(&product->cli->options, OPT_RESUME));
+    describe(product);
+    interrupt_begin(&product->stop);
+    err = fit_run(&fit, result, why);
+    interrupt_hold();
+    fit_close(&fit);
+    return err;
+}
+
+/* --- what comes of it ----------------------------------------------------- */
+
+static enum err write_product(const struct product *product,
+                              const struct train_result *result,
+                              struct why *why)
+{
+    const char *const path = option_text(&product->cli->options, OPT_PRODUCT);
+    struct page head = {0};
+    struct output *output = NULL;
+    char shape[32];
+    enum err err;
+
+    if (product->b.vector)
+        (void)snprintf(shape, sizeof shape, "%u,", product->setup.data.rows);
+    else
+        (void)snprintf(shape, sizeof shape, "%u, %u", product->setup.data.rows,
+                       product->setup.optim.steps);
+    page_npy_head(&head, "<f8", shape, !product->b.vector);
+    err = head.failed ? why_set(why, ERR_NOMEM, "out of memory")
+                      : output_open(&output, path, OUTPUT_WHOLE, 0644, why);
+    if (output != NULL) {
+        output_write(output, head.data, head.size);
+        output_write(output, result->weights,
+                     (size_t)result->dims * sizeof *result->weights);
+        err = output_commit(output, why);
+    }
+    page_close(&head);
+    return err;
+}
+
+static void show(const struct product *product,
+                 const struct train_result *result)
+{
+    const char *const path = option_text(&product->cli->options, OPT_PRODUCT);
+    const struct setup *setup = &product->setup;
+    const double each = result->elapsed_s / setup->optim.steps;
+    char hash[DIGEST_TEXT];
+
+    (void)digest_text(&result->hash, hash);
+    if (product->cli->json) {
+        say_json(json_pack(
+            "{s:s, s:I, s:I, s:I, s:s, s:I, s:I, s:o, s:o, s:I, s:I, s:s}",
+            "written", path, "rows", (json_int_t)setup->data.rows, "inner",
+            (json_int_t)setup->data.cols, "columns",
+            (json_int_t)setup->optim.steps, "code", setup->code.name, "workers",
+            (json_int_t)setup->slots, "enough",
+            (json_int_t)(setup->slots - setup->code.stragglers), "seconds",
+            json_number(result->elapsed_s), "residual",
+            json_number(result->stats.worst_residual), "approximate",
+            (json_int_t)result->stats.exactness[EXACT_APPROX],
+            "coordinator_deaths", (json_int_t)result->coordinator_deaths,
+            "hash", hash));
+        return;
+    }
+    (void)printf("product    %u by %u in %.3f s, %.3f s a column; code %s, %u "
+                 "of %u answers\n",
+                 setup->data.rows, setup->optim.steps, result->elapsed_s, each,
+                 setup->code.name, setup->slots - setup->code.stragglers,
+                 setup->slots);
+    (void)printf("residual   %.1e at worst%s\n", result->stats.worst_residual,
+                 result->stats.exactness[EXACT_APPROX] > 0
+                     ? "; more than 1e-12 is class approx"
+                     : "");
+    (void)printf("written    %s\n", path);
+}
+
+static int finish(struct product *product, const struct train_result *result)
+{
+    struct why why = {0};
+    enum err err;
+
+    if (!result->finished) {
+        const int status =
+            result->signal == 0 ? EXIT_PREEMPTED : EXIT_SIGNAL + result->signal;
+
+        return say_error(
+            product->cli, status,
+            "stopped after column %u of %u; nothing is written%s%s",
+            result->steps, product->setup.optim.steps,
+            product->folder == NULL ? ""
+                                    : ", and the same command goes on from ",
+            product->folder == NULL ? "" : product->folder);
+    }
+    err = write_product(product, result, &why);
+    if (err != ERR_OK)
+        return say_why(product->cli, err, &why);
+    show(product, result);
+    return EXIT_DONE;
+}
+
+static int execute(struct product *product)
+{
+    struct train_result result = {0};
+    struct why why = {0};
+    enum err err = prepare(product, &why);
+    int status;
+
+    if (err == ERR_OK)
+        err = run(product, &result, &why);
+    status = err == ERR_OK ? finish(product, &result)
+                           : say_why(product->cli, err, &why);
+    interrupt_end();
+    train_result_close(&result);
+    setup_close(&product->setup);
+    mem_free(product->columns);
+    mem_free(product->a.value);
+    mem_free(product->b.value);
+    return status;
+}
+
+/* It is large, and stacks may be small. */
+int product_command(struct cli *cli)
+{
+    struct product *product = mem_new(1, sizeof *product);
+    int status;
+
+    if (product == NULL)
+        return say_error(cli, EXIT_FAILED, "out of memory");
+    product->cli = cli;
+    product->setup.terms.note = tell_note;
+    status = execute(product);
+    mem_free(product);
+    return status;
+}

@@ -1,0 +1,59 @@
+exec 2>&1
+# Products of small matrices: what is said, what is written, what is refused.
+python3 - <<'END'
+import struct
+
+def npy(name, shape, kind, values):
+    head = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (kind, shape)
+    head += " " * (-(len(head) + 11) % 64) + "\n"
+    with open(name, "wb") as out:
+        out.write(b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head.encode())
+        out.write(struct.pack("<%d%s" % (len(values), {"<f8": "d", "<i4": "i"}[kind]), *values))
+
+npy("A.npy", "(6, 2)", "<f8", [1, 0, 0, 1, 1, 1, 2, 0, 0, 2, -1, .5])
+npy("B.npy", "(2, 3)", "<i4", [1, 2, 3, 4, 5, 6])
+npy("x.npy", "(2,)", "<f8", [1, 10])
+npy("three.npy", "(3, 1)", "<f8", [1, 2, 3])
+npy("deep.npy", "(1, 2, 1)", "<f8", [1, 2])
+npy("none.npy", "(0, 2)", "<f8", [])
+npy("nan.npy", "(2, 2)", "<f8", [1, 2, 3, float("nan")])
+npy("huge.npy", "(4, 1)", "<f8", [1e308] * 4)
+npy("huge_b.npy", "(1, 1)", "<f8", [1e308])
+END
+show() { python3 -c '
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+size = struct.unpack_from("<H", data, 8)[0]
+print(data[10:10 + size].decode().strip(), (10 + size) % 64)
+flat = struct.unpack("<%dd" % ((len(data) - 10 - size) // 8), data[10 + size:])
+print(*(round(value, 9) + 0.0 for value in flat))' "$1"; }
+try() { "$MUSTER" product "$@"; echo "exit $?"; }
+"$MUSTER" product A.npy B.npy C.npy --code mds:k=2 -n 3 | sed 's/in [0-9.]* s, [0-9.]* s a/in T s, T s a/; s/[0-9.]*e[-+][0-9]* at worst$/R at worst/'
+show C.npy
+"$MUSTER" product A.npy x.npy y.npy --quiet --format json | python3 -c '
+import json, sys
+result = json.load(sys.stdin)
+print(sorted(result))
+print([result[key] for key in ("written", "rows", "inner", "columns", "code", "workers", "enough", "residual")])'
+show y.npy
+try A.npy B.npy
+try A.npy three.npy out.npy
+try x.npy B.npy out.npy
+try deep.npy B.npy out.npy
+try none.npy B.npy out.npy
+try nan.npy B.npy out.npy
+try A.npy nan.npy out.npy
+try three.npy huge_b.npy out.npy -n 6 --code mds:k=5
+try A.npy B.npy out.npy -n 3 --code mds:k=4
+try A.npy B.npy out.npy -n 3 --code mds:k=0
+try A.npy B.npy out.npy -n 3 --code uncoded:k=2
+try A.npy B.npy out.npy -n 3 --code steal
+try A.npy B.npy out.npy -n 3 --code auto
+try A.npy B.npy C.npy
+try A.npy B.npy A.npy --force
+try A.npy B.npy nowhere/C.npy
+try missing.npy B.npy out.npy
+try A.npy B.npy out.npy --listen 127.0.0.1:0
+try huge.npy huge_b.npy out.npy
+ls out.npy
+"$MUSTER" product --help
