@@ -117,6 +117,11 @@ static enum err choose(struct fitting *f, const struct muster_data *data,
     f->setup.terms.context = f;
     if (err == ERR_OK)
         err = setup_workers(&f->setup, &f->choices, why);
+    if (err == ERR_OK && f->folds > 0 && f->setup.slots > 0)
+        err = why_set(why, ERR_SHAPE,
+                      "cross-validation runs in this process, on threads; "
+                      "leave out n, workers, listen and out (`muster train -v` "
+                      "takes them)");
     return err == ERR_OK || err == ERR_NOMEM || err == ERR_IO ||
                    err == ERR_NOTFOUND || err == ERR_DENIED
                ? err

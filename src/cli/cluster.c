@@ -74,9 +74,8 @@ static void point_latest(struct run *run)
         say_note(run->cli, "muster: %s", why.text);
 }
 
-static void see(void *context, const struct trace *trace)
+void run_see(struct run *run, const struct trace *trace)
 {
-    struct run *run = context;
     const time_us now = clock_now_us();
     uint32_t count;
     const struct train_process *processes = train_processes(&count);
@@ -86,15 +85,6 @@ static void see(void *context, const struct trace *trace)
     point_latest(run);
     if (trace != NULL)
         progress_event(&run->progress, trace);
-    if (trace != NULL && option_given(&run->cli->options, OPT_RECORD))
-        recorder_event(&run->recorder, trace);
-    if (trace != NULL) {
-        trace_file_event(&run->trace, trace);
-        history_event(&run->history, trace, run->setup->shown_factor);
-    } else {
-        curve_look(&run->curve, run->setup, run->out, now);
-        history_tick(run, now);
-    }
     if (trace != NULL && trace->kind == TRACE_COMMIT)
         run->progress.objective *=
             run->setup->shown_factor; /* As it is shown. */
@@ -103,6 +93,25 @@ static void see(void *context, const struct trace *trace)
             progress_gone(&run->progress, processes[i].name);
     progress_tick(&run->progress, now);
     screen_update(&run->screen, &run->progress, trace, processes, count, now);
+}
+
+static void see(void *context, const struct trace *trace)
+{
+    struct run *run = context;
+
+    if (trace != NULL && option_given(&run->cli->options, OPT_RECORD))
+        recorder_event(&run->recorder, trace);
+    if (trace != NULL) {
+        trace_file_event(&run->trace, trace);
+        history_event(&run->history, trace, run->setup->shown_factor);
+    }
+    run_see(run, trace);
+    if (trace == NULL) {
+        const time_us now = clock_now_us();
+
+        curve_look(&run->curve, run->setup, run->out, now);
+        history_tick(run, now);
+    }
 }
 
 /* What a numeric code was found to be good for. */
@@ -146,19 +155,24 @@ static enum err run_watched(struct run *run, struct train_result *result,
     return err == ERR_OK ? traced : err;
 }
 
+void run_describe(struct run *run, const struct setup *setup)
+{
+    const struct optim_options optim = setup_optim(setup, &setup->code);
+
+    run_show_steps(run, &optim);
+    run->screen.code = setup_code_name(setup);
+    run->screen.waiting =
+        waiting_for(setup->slots, setup->local,
+                    option_given(&run->cli->options, OPT_RESUME));
+    if (setup->hollow || run->gathered)
+        run->screen.waiting.remote = false; /* They came already. */
+}
+
 static void describe(struct run *run)
 {
     const bool away = run->setup->local < run->setup->slots;
-    const struct optim_options optim =
-        setup_optim(run->setup, &run->setup->code);
 
-    run_show_steps(run, &optim);
-    run->screen.code = setup_code_name(run->setup);
-    run->screen.waiting =
-        waiting_for(run->setup->slots, run->setup->local,
-                    option_given(&run->cli->options, OPT_RESUME));
-    if (run->setup->hollow)
-        run->screen.waiting.remote = false; /* Owners came already. */
+    run_describe(run, run->setup);
     /* Local workers can be killed; the invitation is honest anywhere. */
     run->screen.invite =
         run->setup->local > 0 && option_flag(&run->cli->options, OPT_DEMO);
@@ -185,6 +199,7 @@ static enum err run_in_folder(struct run *run, struct train_result *result,
         .trace = see,
         .stints = option_given(&run->cli->options, OPT_TRACE),
         .folder = run->out,
+        .gathered = run->gathered,
     };
     describe(run);
     err = trace_file_open(&run->trace,

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "cli/many.h"
+#include "cli/run.h"
 #include "cli/show/metrics_show.h"
 
 /* Pearson's correlation, squared, as LIBLINEAR adds it up. */
@@ -55,26 +56,30 @@ static void show_text(const struct setup *setup, const struct folds *folds,
                  (unsigned long long)trial->steps, seconds);
 }
 
-static void show_json(const struct cli *cli, const struct setup *setup,
-                      const struct folds *folds, const struct trial *trial,
-                      double seconds)
+static void show_json(const struct run *run, const struct folds *folds,
+                      const struct trial *trial, double seconds)
 {
+    const struct setup *const setup = run->setup;
     json_t *runs = json_array();
+    char hash[DIGEST_TEXT];
     json_t *object;
 
     for (uint32_t i = 0; i < folds->count; i++) {
         const struct fold *fold = &trial->fold[i];
 
         (void)json_array_append_new(
-            runs, json_pack("{s:I, s:o, s:o}", "steps", (json_int_t)fold->steps,
-                            "objective", json_number(fold->objective),
-                            "metrics", metrics_object(&fold->metrics)));
+            runs,
+            json_pack("{s:I, s:s, s:o, s:o}", "steps", (json_int_t)fold->steps,
+                      "hash", digest_text(&fold->hash, hash), "objective",
+                      json_number(fold->objective), "metrics",
+                      metrics_object(&fold->metrics)));
     }
     object = json_pack("{s:I, s:o, s:o, s:I, s:f, s:o}", "folds",
                        (json_int_t)folds->count, "metrics",
                        metrics_object(&trial->metrics), "runs", runs, "steps",
                        (json_int_t)trial->steps, "elapsed_s", seconds, "config",
-                       config_json(&cli->options));
+                       config_json(&run->cli->options));
+    many_json(run, object);
     if (model_ops(setup->model)->regression)
         (void)json_object_set_new(
             object, "squared_correlation",
@@ -83,25 +88,39 @@ static void show_json(const struct cli *cli, const struct setup *setup,
     say_json(object);
 }
 
-int cross_command(struct cli *cli, const struct setup *setup)
+static enum err validate(struct many *many, struct folds *folds,
+                         struct trial *trial, struct why *why)
+{
+    struct run *const run = many->run;
+    enum err err = many_begin(many, run, why);
+
+    if (err == ERR_OK)
+        err = folds_validate(run->setup, &run->cli->options.recipe,
+                             &many->hooks, folds, trial, why);
+    many_end(many);
+    return err;
+}
+
+int cross_command(struct run *run)
 {
     struct trial *trial = mem_new(1, sizeof *trial);
     struct folds folds = {0};
     struct why why = {0};
-    struct many many;
-    const struct trial_hooks hooks = many_begin(&many, cli);
-    enum err err = trial == NULL ? ERR_NOMEM
-                                 : folds_validate(setup, &cli->options.recipe,
-                                                  &hooks, &folds, trial, &why);
+    struct many many = {.run = run};
+    const enum err err =
+        trial == NULL ? ERR_NOMEM : validate(&many, &folds, trial, &why);
+    int status = EXIT_DONE;
 
-    many_end(&many);
-    if (err == ERR_OK && cli->json)
-        show_json(cli, setup, &folds, trial, many.seconds);
-    else if (err == ERR_OK)
-        show_text(setup, &folds, trial, many.seconds);
+    if (err != ERR_OK)
+        status = many_failed(&many, err, &why);
+    else if (run->cli->json)
+        show_json(run, &folds, trial, many.seconds);
+    else
+        show_text(run->setup, &folds, trial, many.seconds);
+    many_close(&many);
     if (trial != NULL)
         trial_close(trial);
     mem_free(trial);
     folds_close(&folds);
-    return err == ERR_OK ? EXIT_DONE : say_why(cli, err, &why);
+    return status;
 }

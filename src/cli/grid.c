@@ -37,6 +37,18 @@ static void show_text(const struct grid *grid, enum metric metric)
     (void)printf("best       %s: %s\n", best->text, line);
 }
 
+/* Of the models of a trial, one for each fold. */
+static json_t *hashes_json(const struct trial *trial)
+{
+    json_t *hashes = json_array();
+    char text[DIGEST_TEXT];
+
+    for (uint32_t i = 0; i < trial->folds; i++)
+        (void)json_array_append_new(
+            hashes, json_string(digest_text(&trial->fold[i].hash, text)));
+    return hashes;
+}
+
 static json_t *trial_json(const struct grid *grid, uint32_t index)
 {
     const struct trial *trial = &grid->trial[index];
@@ -46,23 +58,50 @@ static json_t *trial_json(const struct grid *grid, uint32_t index)
         (void)json_object_set_new(
             options, grid->axis[i].key,
             json_string(recipe_text(&trial->recipe, grid->axis[i].id)));
-    return json_pack("{s:o, s:o, s:I, s:b}", "options", options, "metrics",
+    return json_pack("{s:o, s:o, s:I, s:o, s:b}", "options", options, "metrics",
                      metrics_object(&trial->metrics), "steps",
-                     (json_int_t)trial->steps, "diverged", trial->diverged);
+                     (json_int_t)trial->steps, "hashes", hashes_json(trial),
+                     "diverged", trial->diverged);
 }
 
 static json_t *grid_json(const struct run *run, const struct grid *grid,
                          double seconds)
 {
     json_t *runs = json_array();
+    json_t *object;
 
     for (uint32_t i = 0; i < grid->count; i++)
         (void)json_array_append_new(runs, trial_json(grid, grid->order[i]));
-    return json_pack("{s:s, s:I, s:o, s:o, s:f, s:o}", "metric",
-                     metric_name(run->setup->metric), "folds",
-                     (json_int_t)grid->folds.count, "runs", runs, "best",
-                     trial_json(grid, grid->order[0]), "elapsed_s", seconds,
-                     "config", config_json(&run->cli->options));
+    object = json_pack("{s:s, s:I, s:o, s:o, s:f, s:o}", "metric",
+                       metric_name(run->setup->metric), "folds",
+                       (json_int_t)grid->folds.count, "runs", runs, "best",
+                       trial_json(grid, grid->order[0]), "elapsed_s", seconds,
+                       "config", config_json(&run->cli->options));
+    many_json(run, object);
+    return object;
+}
+
+/* In the refit. */
+static enum err stopped(const struct run *run,
+                        const struct train_result *result, struct why *why)
+{
+    if (run->setup->slots == 0)
+        return why_set(why, ERR_CANCELLED,
+                       "stopped; of folds and grids nothing is kept");
+    return why_set(why, ERR_CANCELLED,
+                   "stopped at step %u of the best, on all rows; what is over "
+                   "is kept; go on with: muster train --resume=%.300s",
+                   result->steps, run->out);
+}
+
+static void write_history(struct run *run, const struct train_result *result,
+                          const char *path)
+{
+    json_t *object = result_json(run, result, path);
+
+    history_write(run, object);
+    json_decref(object);
+    history_close(&run->history);
 }
 
 /* The best on all rows, as `train` alone would end it.  False, and told: its
@@ -78,17 +117,19 @@ static enum err refit(struct run *run, const struct grid *grid, json_t *object,
     if (err == ERR_OK)
         announce_goal(run->cli, run->setup, "the best, on all rows: ");
     if (err == ERR_OK)
-        err = run_alone(run, false, &result, why);
+        err = run->setup->slots == 0 ? run_alone(run, false, &result, why)
+                                     : run_cluster(run, &result, why);
     if (err == ERR_OK)
         err = run_settle(run, &result, &path, why);
     if (err == ERR_OK && !run_is_done(&result))
-        err = why_set(why, ERR_CANCELLED,
-                      "stopped; of folds and grids nothing is kept");
+        err = stopped(run, &result, why);
     if (err == ERR_OK && object != NULL)
         (void)json_object_set_new(object, "refit",
                                   result_json(run, &result, path));
     else if (err == ERR_OK)
         result_show(run, &result, path, NULL);
+    if (err == ERR_OK && run->setup->slots > 0)
+        write_history(run, &result, path);
     *good = !run_is_bad(&result);
     if (err == ERR_OK)
         run_tell_bad(&result);
@@ -115,34 +156,36 @@ static enum err report(struct run *run, const struct grid *grid, double seconds,
     return err;
 }
 
-static enum err search(struct run *run, struct grid *grid, bool *good,
+static enum err search(struct many *many, struct grid *grid, bool *good,
                        struct why *why)
 {
+    struct run *const run = many->run;
     const struct recipe *recipe = &run->cli->options.recipe;
-    struct many many;
-    const struct trial_hooks hooks = many_begin(&many, run->cli);
-    enum err err = grid_search(grid, run->setup, recipe, &hooks, why);
+    enum err err = grid_parse(grid, recipe_text(recipe, OPT_GRID), why);
 
-    many_end(&many);
-    return err == ERR_OK ? report(run, grid, many.seconds, good, why) : err;
+    if (err == ERR_OK)
+        err = many_begin(many, run, why);
+    if (err == ERR_OK)
+        err = grid_search(grid, run->setup, recipe, &many->hooks, why);
+    many_end(many);
+    return err == ERR_OK ? report(run, grid, many->seconds, good, why) : err;
 }
 
 int grid_command(struct run *run)
 {
     struct grid *grid = mem_new(1, sizeof *grid);
+    struct many many = {.run = run};
     struct why why = {0};
     bool good = true;
-    enum err err =
-        grid == NULL
-            ? ERR_NOMEM
-            : grid_parse(grid, option_text(&run->cli->options, OPT_GRID), &why);
+    const enum err err =
+        grid == NULL ? ERR_NOMEM : search(&many, grid, &good, &why);
+    int status = good ? EXIT_DONE : EXIT_FAILED;
 
-    if (err == ERR_OK)
-        err = search(run, grid, &good, &why);
+    if (err != ERR_OK)
+        status = many_failed(&many, err, &why);
+    many_close(&many);
     if (grid != NULL)
         grid_close(grid);
     mem_free(grid);
-    if (err != ERR_OK)
-        return say_why(run->cli, err, &why);
-    return good ? EXIT_DONE : EXIT_FAILED;
+    return status;
 }

@@ -1,10 +1,13 @@
 /*
- * many.c - progress and Ctrl-C of folds and grids.
+ * many.c - progress and Ctrl-C of folds and grids, and the run's folder where
+ * workers train them.
  */
 #include "cli/many.h"
 
 #include <stdio.h>
 
+#include "cli/run.h"
+#include "learn/series/series.h"
 #include "os/clock.h"
 #include "os/run/interrupt.h"
 
@@ -14,23 +17,114 @@ static void done(void *context, const struct trial *trial, uint32_t fold)
 {
     const struct many *many = context;
 
-    if (many->cli->quiet || clock_now_us() - many->began <= SECOND_US)
+    if (many->run->cli->quiet || clock_now_us() - many->began <= SECOND_US ||
+        (many->series != NULL && many->run->screen.mode == SCREEN_BLOCK))
         return;
     (void)fprintf(stderr, "%s%sfold %u/%u: %u steps, %.1f s\n", trial->text,
                   trial->text[0] == '\0' ? "" : ", ", fold + 1, trial->folds,
                   trial->fold[fold].steps, trial->fold[fold].seconds);
 }
 
-struct trial_hooks many_begin(struct many *many, const struct cli *cli)
+/* --- with workers --------------------------------------------------------- */
+
+/* The picture stays where it is, of the next training now. */
+static void begin(void *context, const struct setup *part, uint32_t over,
+                  uint32_t count)
 {
-    *many = (struct many){.cli = cli, .began = clock_now_us()};
+    struct run *const run = ((struct many *)context)->run;
+
+    progress_init(&run->progress);
+    run_describe(run, part);
+    run->screen.began_at = 0;
+    run->screen.told_step = 0;
+    run->screen.coordinator = 0;
+    (void)snprintf(run->screen.extra, sizeof run->screen.extra,
+                   "training %u of %u", over + 1, count);
+    run->gathered = true;
+    (void)fflush(NULL); /* Whoever is forked must not print it again. */
+}
+
+static void see(void *context, const struct trace *trace)
+{
+    run_see(((struct many *)context)->run, trace);
+}
+
+static enum err open_series(struct many *many, struct why *why)
+{
+    struct run *const run = many->run;
+    const struct series_options options = {.setup = run->setup,
+                                           .recipe = &run->cli->options.recipe,
+                                           .folder = run->out,
+                                           .stop = &many->stop,
+                                           .context = many,
+                                           .begin = begin,
+                                           .trace = see};
+    enum err err = option_given(&run->cli->options, OPT_LISTEN)
+                       ? why_set(why, ERR_SHAPE,
+                                 "who joins stays for one training, and folds "
+                                 "and grids are many; leave out --listen")
+                       : run_open_folder(run, why);
+
+    if (err != ERR_OK)
+        return err;
+    say_note(run->cli, "muster: %u worker%s%s, code %s; run %s",
+             run->setup->slots, run->setup->slots == 1 ? "" : "s",
+             run->setup->local < run->setup->slots ? " awaited" : "",
+             setup_code_name(run->setup), run->out);
+    return series_open(&options, &many->series, why);
+}
+
+/* --- both ----------------------------------------------------------------- */
+
+enum err many_begin(struct many *many, struct run *run, struct why *why)
+{
+    enum err err = ERR_OK;
+
+    *many = (struct many){.run = run, .began = clock_now_us()};
     interrupt_begin(&many->stop);
-    return (struct trial_hooks){
-        .context = many, .done = done, .stop = &many->stop};
+    if (run->setup->slots > 0)
+        err = open_series(many, why);
+    many->hooks = (struct trial_hooks){.context = many,
+                                       .done = done,
+                                       .stop = &many->stop,
+                                       .series = many->series};
+    return err;
 }
 
 void many_end(struct many *many)
 {
     interrupt_end();
+    if (many->series != NULL)
+        screen_end(&many->run->screen, &many->run->progress, NULL, 0);
+    many->run->screen.extra[0] = '\0';
     many->seconds = (double)(clock_now_us() - many->began) / (double)SECOND_US;
+}
+
+int many_failed(const struct many *many, enum err err, const struct why *why)
+{
+    int number = interrupt_signal();
+
+    if (err != ERR_CANCELLED || many->series == NULL)
+        return say_why(many->run->cli, err, why);
+    if (series_signal(many->series) != 0)
+        number = series_signal(many->series);
+    return say_error(many->run->cli,
+                     number == INTERRUPT_INT ? EXIT_SIGNAL + number
+                                             : EXIT_PREEMPTED,
+                     "%s", why->text);
+}
+
+void many_close(struct many *many)
+{
+    series_close(many->series);
+    many->series = NULL;
+}
+
+void many_json(const struct run *run, json_t *object)
+{
+    if (run->setup->slots == 0)
+        return;
+    (void)json_object_set_new(object, "run", json_string(run->out));
+    (void)json_object_set_new(object, "code",
+                              json_string(setup_code_name(run->setup)));
 }

@@ -1,5 +1,6 @@
 /*
- * many.h - folds and grids: many trainings in this process, watched.
+ * many.h - folds and grids: many trainings, watched; in this process side by
+ * side, or with workers one after the other.
  */
 #ifndef CLI_MANY_H
 #define CLI_MANY_H
@@ -7,23 +8,34 @@
 #include "cli/cli.h"
 #include "learn/folds.h"
 
+struct run;
+
 struct many {
-    const struct cli *cli;
+    struct run *run;
+    struct trial_hooks hooks;
     struct flag stop;
+    struct series *series; /* NULL: without workers. */
     time_us began;
     double seconds; /* From many_begin to many_end. */
 };
 
-/* Ctrl-C stops them, lines tell of those that take long. */
-struct trial_hooks many_begin(struct many *many, const struct cli *cli);
+/* Ctrl-C stops them, lines tell of those that take long.  After any outcome
+ * many_end and, last of all, many_close. */
+MUST_CHECK enum err many_begin(struct many *many, struct run *run,
+                               struct why *why);
 void many_end(struct many *many);
+/* Say why they failed, or that they were stopped: the exit status. */
+int many_failed(const struct many *many, enum err err, const struct why *why);
+void many_close(struct many *many);
+
+/* What there is to say of the workers. */
+void many_json(const struct run *run, json_t *object);
 
 /* cli/cross.c: -v FOLDS. */
-int cross_command(struct cli *cli, const struct setup *setup);
+int cross_command(struct run *run);
 
 /* cli/grid.c: try all and show the table; with FILE, train the best on all
  * rows. */
-struct run;
 int grid_command(struct run *run);
 
 #endif /* CLI_MANY_H */

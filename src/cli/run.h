@@ -38,7 +38,8 @@ struct run {
     double *ended;      /* --resume of a run that was over: its weights ... */
     uint32_t ended_dims, ended_steps; /* ... then. */
     bool announced;                   /* The join line was printed. */
-    struct flag stop;                 /* A signal came. */
+    bool gathered;    /* Workers are here from another run: fit.h. */
+    struct flag stop; /* A signal came. */
     struct fit fit;
     time_us judged_at; /* When the validation set was last looked at ... */
     time_us judged_us; /* ... and how long that took. */
@@ -62,6 +63,12 @@ MUST_CHECK enum err run_cluster(struct run *run, struct train_result *result,
 MUST_CHECK enum err cluster_check_listen(const struct options *options,
                                          struct why *why);
 bool cluster_announce(const struct cli *cli, const char *folder, bool hollow);
+
+/* What is on the screen of a run with workers: how many of them, with what
+ * code, how many steps.  And, of each event and tick: the line for those who
+ * would join, once; the picture. */
+void run_describe(struct run *run, const struct setup *setup);
+void run_see(struct run *run, const struct trace *trace);
 
 /* The end of both. */
 void run_hold(enum err err, const struct train_result *result);

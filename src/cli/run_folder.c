@@ -22,14 +22,6 @@
 #define DRAWS_MAX   100u
 #define CONFIG_FILE "config"
 
-static bool holds_run(const char *folder)
-{
-    char path[FILE_PATH_SIZE];
-
-    file_path_in(folder, JOURNAL_FILE, path);
-    return file_exists(path);
-}
-
 /* The name that `latest` leads to; "" if there is none that makes sense. */
 static void read_latest(char name[RUN_NAME_SIZE])
 {
@@ -56,7 +48,7 @@ static void see_name(void *context, const char *name)
     if (name[0] < '0' || name[0] > '9' || *end != '-' ||
         strlen(name) >= RUN_NAME_SIZE || number < newest->number ||
         (number == newest->number && strcmp(name, newest->name) <= 0) ||
-        (newest->held && !holds_run(path)))
+        (newest->held && !format_holds_run(path)))
         return;
     newest->number = number;
     (void)snprintf(newest->name, sizeof newest->name, "%s", name);
@@ -133,7 +125,7 @@ static enum err resumed_folder(const struct options *options,
                            RUNS_FOLDER);
         (void)snprintf(out, RUN_PATH_SIZE, RUNS_FOLDER "/%s", latest);
     }
-    if (!holds_run(out))
+    if (!format_holds_run(out))
         return why_set(why, ERR_NOTFOUND,
                        "--resume: %.200s holds no run: there is no %s in it",
                        out, JOURNAL_FILE);
@@ -173,7 +165,7 @@ enum err run_choose_folder(struct run *run, struct why *why)
         return why_set(why, ERR_RANGE, "--out: the name is too long");
     (void)snprintf(run->out, sizeof run->out, "%s", out);
     run->fresh = !file_exists(out);
-    if (holds_run(out))
+    if (format_holds_run(out))
         return why_set(why, ERR_SHAPE,
                        "--out %.200s: there is a run in it; add --resume to go "
                        "on with it, or choose another folder",
@@ -244,7 +236,7 @@ enum err run_open_folder(struct run *run, struct why *why)
 
     if (err == ERR_OK && run->setup->door == NULL) /* Which has it already. */
         err = format_lock(run->out, resume, &lock, why);
-    if (err == ERR_OK)
+    if (err == ERR_OK && !run->gathered) /* Else they are there. */
         err = keep_options(run, resume, why);
     if (lock >= 0)
         file_unlock(lock);
@@ -256,7 +248,7 @@ enum err run_point_latest(struct run *run, struct why *why)
     const char *name = name_of(run);
     char latest[RUN_NAME_SIZE];
 
-    if (run->latest || !holds_run(run->out))
+    if (run->latest || !format_holds_run(run->out))
         return ERR_OK;
     run->latest = true;
     read_latest(latest);

@@ -242,7 +242,7 @@ static int execute(struct run *run)
         return grid_command(run);
     if (!option_given(options, OPT_FOLDS))
         return execute_one(run);
-    return cross_command(run->cli, run->setup);
+    return cross_command(run);
 }
 
 static int prepare_and_execute(struct run *run)

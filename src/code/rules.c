@@ -297,10 +297,12 @@ static const struct rule rules[] = {
      "code <code> gives <it> steps, which --exact numeric refuses; `muster "
      "codes` lists the class of each"},
 
-    /* Folds and grids: many small runs in one process. */
-    {TRAIT(WORKERS), TRAIT(MANY),
-     "<it> runs in this process, on --threads; leave out workers, --listen and "
-     "--out"},
+    /* Folds and grids: many runs. */
+    {TRAIT(OWNERS), TRAIT(MANY),
+     "<it> holds rows out, and private rows stay where they are; leave out "
+     "--owners"},
+    {TRAIT(MANY), TRAIT(RECORD) | TRAIT(TRACE),
+     "<it> is of one run, and folds and grids are many; leave it out"},
     {TRAIT(FOLDS) | TRAIT(VALID), 0,
      "-v holds out rows by itself; leave out --valid"},
     {TRAIT(FOLDS) | TRAIT(SAVE), 0,

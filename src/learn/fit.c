@@ -263,6 +263,7 @@ static struct train_options options_of(const struct fit *fit)
         .token_file = recipe_text(recipe, OPT_TOKEN_FILE),
         .out = fit->folder,
         .resume = recipe_given(recipe, OPT_RESUME),
+        .gathered = fit->gathered,
         .respawn = recipe_flag(recipe, OPT_RESPAWN),
         .sync = recipe_flag(recipe, OPT_SYNC),
         .bulk = bulk_of(recipe_text(recipe, OPT_BULK)),

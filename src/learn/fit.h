@@ -28,6 +28,8 @@ struct fit {
     void (*trace)(void *context, const struct trace *trace);
     bool stints; /* Trace what everybody did from when to when. */
 
+    bool gathered; /* With workers: as in train_options. */
+
     /* With workers: the run's folder; NULL: one that is gone afterwards. */
     const char *folder;
     /* In one process: make the folder for the state, when it is first saved;

@@ -1,21 +1,15 @@
 /*
- * folds.c - cross-validation and grids: many trainings side by side, one thread
- * each, judged on rows that they did not see.
+ * folds.c - cross-validation and grids: which rows are left out when, and many
+ * trainings, side by side or one after the other.
  */
 #include "learn/folds.h"
-
-#include <string.h>
 
 #include "base/check.h"
 #include "base/flag.h"
 #include "base/mem.h"
-#include "data/rows/split.h"
-#include "learn/batches.h"
-#include "learn/family/family.h"
-#include "learn/numbers.h"
 #include "learn/rows.h"
-#include "node/fixed/alone.h"
-#include "os/clock.h"
+#include "learn/series/lesson.h"
+#include "learn/series/series.h"
 #include "os/run/threads.h"
 
 static bool stopped(const struct flag *stop)
@@ -105,7 +99,7 @@ static const struct dataset *judged(const struct setup *setup,
     return folds->judge != NULL ? folds->judge : &setup->data;
 }
 
-static uint32_t outputs_of(const struct setup *setup, const struct trial *trial)
+uint32_t trial_outputs(const struct setup *setup, const struct trial *trial)
 {
     const struct problem problem =
         problem_of(&setup->data, trial->model, setup->isa);
@@ -116,9 +110,9 @@ static uint32_t outputs_of(const struct setup *setup, const struct trial *trial)
 enum err trial_init(struct trial *trial, const struct setup *setup,
                     const struct folds *folds)
 {
-    trial->scores =
-        mem_new((size_t)judged(setup, folds)->rows * outputs_of(setup, trial),
-                sizeof *trial->scores);
+    trial->scores = mem_new((size_t)judged(setup, folds)->rows *
+                                trial_outputs(setup, trial),
+                            sizeof *trial->scores);
     trial->fold = mem_new(folds->count, sizeof *trial->fold);
     trial->folds = folds->count;
     return trial->scores == NULL || trial->fold == NULL ? ERR_NOMEM : ERR_OK;
@@ -132,236 +126,6 @@ void trial_close(struct trial *trial)
     *trial = (struct trial){0};
 }
 
-/* One training. */
-struct lesson {
-    const struct setup *setup;
-    const struct folds *folds;
-    struct trial *trial;
-    uint32_t fold;
-    const struct flag *stop;
-    const struct dataset *data; /* All rows, as this training has them: ... */
-    struct dataset own;         /* ... here, if it has an encoder of its own. */
-    struct setup part;          /* What is taught. */
-    /* Weights of the rows: in the training, in the judgement. */
-    double *taught, *tested;
-};
-
-static bool left_out(const struct lesson *lesson, uint32_t row)
-{
-    return lesson->folds->of[row] == lesson->fold;
-}
-
-static void mask_rows(const struct lesson *lesson)
-{
-    const struct dataset *data = &lesson->setup->data;
-
-    for (uint32_t row = 0; row < data->rows; row++) {
-        const bool out = left_out(lesson, row);
-
-        lesson->taught[row] = data->weight == NULL ? 1 : data->weight[row];
-        if (out)
-            lesson->taught[row] = 0;
-        if (lesson->folds->judge == NULL)
-            lesson->tested[row] = out ? 1 : 0;
-    }
-}
-
-/* In their order, as a file of them alone would have them. */
-static enum err take_rows(const struct lesson *lesson, struct dataset *rows)
-{
-    struct dataset all = *lesson->data; /* A view. */
-    uint32_t *const order = mem_new(all.rows, sizeof *order);
-    uint32_t count = 0;
-    enum err err;
-
-    if (order == NULL)
-        return ERR_NOMEM;
-    for (uint32_t row = 0; row < all.rows; row++)
-        if (!left_out(lesson, row))
-            order[count++] = row;
-    all.weight = lesson->setup->data.weight;
-    err = split_take(&all, order, count, rows);
-    mem_free(order);
-    return err;
-}
-
-static enum err judge(const struct lesson *lesson, const double *w)
-{
-    const struct setup *part = &lesson->part;
-    const struct dataset *data =
-        lesson->folds->judge != NULL ? lesson->folds->judge : lesson->data;
-    const uint32_t outputs = outputs_of(lesson->setup, lesson->trial);
-    double *z = mem_new((size_t)data->rows * outputs, sizeof *z);
-    const struct scored_rows rows = {
-        .z = z,
-        .y = data->y,
-        .weight = lesson->folds->judge == NULL ? lesson->tested : NULL,
-        .rows = data->rows,
-        .outputs = outputs};
-    enum err err =
-        z == NULL ? ERR_NOMEM
-                  : setup_family(part)->scores(part, data, pool_serial(), w, z);
-
-    if (err == ERR_OK)
-        err = metrics_of_scores(&lesson->trial->fold[lesson->fold].metrics,
-                                model_ops(part->model), part->isa, &rows);
-    /* Rows of other folds belong to other threads. */
-    for (uint32_t row = 0; err == ERR_OK && row < data->rows; row++)
-        if (rows.weight == NULL || rows.weight[row] > 0)
-            memcpy(lesson->trial->scores + (size_t)row * outputs,
-                   z + (size_t)row * outputs, outputs * sizeof *z);
-    mem_free(z);
-    return err;
-}
-
-/* Of a network the objective is that of the last batch until then. */
-static enum err settle(const struct setup *part, struct alone_result *result)
-{
-    struct train_result settled = {.weights = result->weights,
-                                   .dims = result->dims,
-                                   .outcome = result->outcome};
-    const enum err err =
-        setup_family(part)->settle(part, pool_serial(), &settled);
-
-    result->outcome = settled.outcome;
-    return err;
-}
-
-static enum err train(const struct lesson *lesson, struct fold *fold)
-{
-    const struct setup *part = &lesson->part;
-    const struct alone_hooks hooks = {.hooks.cancel = lesson->stop};
-    const struct objective_options what = {.data = &part->data,
-                                           .model = part->model,
-                                           .net = setup_net(part),
-                                           .isa = part->isa,
-                                           .optim = &part->optim};
-    struct alone_result result = {0};
-    enum err err =
-        alone_train(&what, pool_serial(), &hooks, &result, &fold->why);
-
-    if (err == ERR_OK && result.stopped)
-        err = ERR_CANCELLED;
-    if (err == ERR_OK) {
-        fold->steps = result.steps;
-        fold->hash = result.hash;
-        err = judge(lesson, result.weights);
-        if (err == ERR_RANGE)
-            err = why_set(&fold->why, err,
-                          "a score is not finite; a smaller --lr helps");
-    }
-    fold->diverged = err == ERR_RANGE;
-    if (err == ERR_OK && setup_family(part)->apart)
-        err = settle(part, &result);
-    fold->objective = result.outcome.objective * part->shown_factor;
-    mem_free(result.weights);
-    return err;
-}
-
-/* What a plain training of the taught rows would choose. */
-static enum err prepare(struct lesson *lesson, struct why *why)
-{
-    const struct recipe *recipe = &lesson->trial->recipe;
-    struct setup *part = &lesson->part;
-    const struct family *family = setup_family(part);
-    struct numbers numbers;
-    enum err err = ERR_OK;
-
-    if (family->build != NULL)
-        err = family->build(part, recipe, why);
-    if (err == ERR_OK && family->apart)
-        err = batches_cut(recipe, family, &part->data, why);
-    if (err == ERR_OK)
-        err = family->numbers(part, recipe, pool_serial(), &numbers, why);
-    if (err != ERR_OK)
-        return err;
-    part->optim = numbers.optim;
-    part->shown_factor = numbers.shown_factor;
-    return ERR_OK;
-}
-
-static enum err teach(struct lesson *lesson, struct fold *fold)
-{
-    struct setup *part = &lesson->part;
-    const bool apart = setup_family(lesson->setup)->apart;
-    enum err err = ERR_OK;
-
-    if (stopped(lesson->stop))
-        return ERR_CANCELLED;
-    mask_rows(lesson);
-    *part = *lesson->setup; /* A view, but for what is made here. */
-    part->terms.note = NULL;
-    part->model = lesson->trial->model;
-    part->net = (struct neural_model){0};
-    part->start = NULL;
-    part->data = *lesson->data;
-    part->data.weight = lesson->taught;
-    if (apart) {
-        part->data = (struct dataset){0};
-        err = take_rows(lesson, &part->data);
-    }
-    if (err == ERR_OK)
-        err = prepare(lesson, &fold->why);
-    if (err == ERR_OK)
-        err = train(lesson, fold);
-    if (apart)
-        dataset_close(&part->data);
-    neural_model_close(&part->net);
-    mem_free(part->start);
-    return err;
-}
-
-/* Encoded by what the rows that are taught say alone. */
-static enum err encode_fold(const struct lesson *lesson, struct dataset *own,
-                            struct why *why)
-{
-    const struct setup *setup = lesson->setup;
-    const uint32_t rows = setup->data.rows;
-    bool *const without = mem_new(rows, sizeof *without);
-    enum err err = without == NULL ? ERR_NOMEM : ERR_OK;
-
-    for (uint32_t row = 0; err == ERR_OK && row < rows; row++)
-        without[row] = left_out(lesson, row);
-    if (err == ERR_OK)
-        err = setup_encode(setup, &lesson->trial->recipe, without, NULL, own,
-                           why);
-    mem_free(without);
-    return err;
-}
-
-static enum err run_fold(struct lesson *lesson, struct fold *fold)
-{
-    const bool encoded =
-        lesson->setup->frame.rows > 0 && lesson->folds->judge == NULL;
-    enum err err = ERR_OK;
-
-    lesson->data = &lesson->setup->data;
-    if (encoded) {
-        err = encode_fold(lesson, &lesson->own, &fold->why);
-        lesson->data = &lesson->own;
-    }
-    if (err == ERR_OK)
-        err = teach(lesson, fold);
-    dataset_close(&lesson->own);
-    return err;
-}
-
-static void run_lesson(struct lesson *lesson)
-{
-    struct fold *fold = &lesson->trial->fold[lesson->fold];
-    const time_us began = clock_now_us();
-
-    fold->metrics = metrics_none();
-    lesson->taught = mem_new(lesson->setup->data.rows, sizeof *lesson->taught);
-    lesson->tested = mem_new(lesson->setup->data.rows, sizeof *lesson->tested);
-    fold->err = lesson->taught == NULL || lesson->tested == NULL
-                    ? ERR_NOMEM
-                    : run_fold(lesson, fold);
-    mem_free(lesson->taught);
-    mem_free(lesson->tested);
-    fold->seconds = (double)(clock_now_us() - began) / (double)SECOND_US;
-}
-
 /* Over all judged rows, whichever fold judged them. */
 static enum err measure_all(const struct setup *setup,
                             const struct folds *folds, struct trial *trial,
@@ -373,7 +137,7 @@ static enum err measure_all(const struct setup *setup,
                                      .y = data->y,
                                      .weight = in,
                                      .rows = data->rows,
-                                     .outputs = outputs_of(setup, trial)};
+                                     .outputs = trial_outputs(setup, trial)};
     enum err err = ERR_OK;
 
     if (in == NULL)
@@ -398,22 +162,87 @@ struct batch {
     const struct trial_hooks *hooks;
 };
 
+static struct lesson lesson_of(const struct batch *batch, uint32_t trial,
+                               uint32_t fold)
+{
+    return (struct lesson){.setup = batch->setup,
+                           .folds = batch->folds,
+                           .trial = &batch->trials[trial],
+                           .index = trial,
+                           .fold = fold,
+                           .stop = batch->hooks->stop,
+                           .series = batch->hooks->series};
+}
+
+static void tell_done(const struct batch *batch, const struct lesson *lesson)
+{
+    if (batch->hooks->done != NULL)
+        batch->hooks->done(batch->hooks->context, lesson->trial, lesson->fold);
+}
+
 static void batch_item(void *context, uint32_t thread, uint32_t item)
 {
     const struct batch *batch = context;
-    const struct trial_hooks *hooks = batch->hooks;
-    struct lesson lesson = {
-        .setup = batch->setup,
-        .folds = batch->folds,
-        .trial = &batch->trials[item / batch->folds->count],
-        .fold = item % batch->folds->count,
-        .stop = hooks->stop,
-    };
+    const uint32_t folds = batch->folds->count;
+    struct lesson lesson = lesson_of(batch, item / folds, item % folds);
 
     (void)thread;
-    run_lesson(&lesson);
-    if (hooks->done != NULL)
-        hooks->done(hooks->context, lesson.trial, lesson.fold);
+    lesson_run(&lesson);
+    tell_done(batch, &lesson);
+}
+
+static enum err side_by_side(struct batch *batch, uint32_t count,
+                             struct why *why)
+{
+    struct pool *pool;
+    const enum err err = setup_threads(batch->setup, &pool, why);
+
+    if (err != ERR_OK)
+        return err;
+    pool->run(pool, batch_item, batch, count);
+    threads_free(pool);
+    return ERR_OK;
+}
+
+/* A training that failed is not the last that would: the rest is left. */
+static bool is_over(const struct lesson *lesson)
+{
+    const struct fold *const fold = &lesson->trial->fold[lesson->fold];
+
+    return fold->err == ERR_OK || fold->diverged;
+}
+
+/* After the last one there is nothing to stop. */
+static bool is_stopped(const struct lesson *lesson, bool last)
+{
+    return lesson->trial->fold[lesson->fold].err == ERR_CANCELLED ||
+           (!last &&
+            (stopped(lesson->stop) || series_signal(lesson->series) != 0));
+}
+
+/* Those of one fold follow each other: they share its rows. */
+static enum err in_turn(struct batch *batch, uint32_t count, struct why *why)
+{
+    const uint32_t trials = count / batch->folds->count;
+    enum err err = series_plan(batch->hooks->series, batch->folds,
+                               batch->trials, trials, why);
+
+    for (uint32_t i = 0; err == ERR_OK && i < count; i++) {
+        struct lesson lesson = lesson_of(batch, i % trials, i / trials);
+
+        if (lesson_recall(&lesson))
+            continue;
+        lesson_run(&lesson);
+        if (is_over(&lesson)) {
+            err = lesson_note(&lesson, why);
+            tell_done(batch, &lesson);
+        }
+        if (err == ERR_OK && is_stopped(&lesson, i + 1 == count))
+            return series_stopped(lesson.series, why);
+        if (!is_over(&lesson))
+            break;
+    }
+    return err;
 }
 
 /* One that diverged tells what its options are worth. */
@@ -454,18 +283,17 @@ enum err trials_run(const struct setup *setup, const struct folds *folds,
 {
     struct batch batch = {
         .setup = setup, .folds = folds, .trials = trials, .hooks = hooks};
-    struct pool *pool;
-    enum err err = setup_threads(setup, &pool, why);
+    enum err err;
 
-    if (err != ERR_OK)
-        return err;
     CHECK((uint64_t)count * folds->count <= UINT32_MAX);
-    pool->run(pool, batch_item, &batch, count * folds->count);
-    threads_free(pool);
-    err = stopped(hooks->stop)
-              ? why_set(why, ERR_CANCELLED,
-                        "stopped; of folds and grids nothing is kept")
-              : first_error(folds, trials, count, why);
+    err = hooks->series == NULL
+              ? side_by_side(&batch, count * folds->count, why)
+              : in_turn(&batch, count * folds->count, why);
+    if (err == ERR_OK)
+        err = hooks->series == NULL && stopped(hooks->stop)
+                  ? why_set(why, ERR_CANCELLED,
+                            "stopped; of folds and grids nothing is kept")
+                  : first_error(folds, trials, count, why);
     for (uint32_t i = 0; i < count && err == ERR_OK; i++)
         err = measure_all(setup, folds, &trials[i], why);
     return err;

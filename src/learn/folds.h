@@ -71,12 +71,20 @@ MUST_CHECK enum err trial_init(struct trial *trial, const struct setup *setup,
                                const struct folds *folds);
 void trial_close(struct trial *trial);
 
+/* Scores of one row. */
+uint32_t trial_outputs(const struct setup *setup, const struct trial *trial);
+
+struct series;
+
 /* Who looks on; any may be NULL. */
 struct trial_hooks {
     void *context;
     /* A training is over; other threads call, too. */
     void (*done)(void *context, const struct trial *trial, uint32_t fold);
     const struct flag *stop; /* Once raised: ERR_CANCELLED. */
+    /* Workers do them, one after the other (learn/series/series.h); NULL: this
+     * process does, side by side. */
+    struct series *series;
 };
 
 /* Train and judge all.  Fails with the first error in the order of the trials,

@@ -18,5 +18,9 @@ for i in 1 2 3 4 5 6 7 8; do echo "$i.5 1:$i 2:1"; done >line.svm
 try() { "$MUSTER" train line.svm "$@" 2>&1 >/dev/null; echo "exit $?"; }
 try -v 1
 try -v 9
-try -v 2 -n 2
+try -v 2 -n 2 --trace t.json
+try -v 9 -n 2 -q
+[ -e muster-runs ] && echo "and a folder was left"
+for n in 0 2; do "$MUSTER" train line.svm -v 4 -n $n -q | grep -v " in "; done |
+    sort | uniq -c | sed "s/  *2 .*/twice/" | uniq
 try -v 2 --valid 0.5

@@ -23,7 +23,11 @@ try --grid "c"
 try --grid " "
 try --grid "c=1 l2=1"
 try --grid "model=linear,logistic"
-try --grid "c=1" -n 2
+try --grid "c=1" -n 2 --record r.json
+for n in 0 2; do
+    "$MUSTER" train gen:gmm:400,5 n$n --grid "c=1,9" -n $n -q | grep -e c= -e hash
+done | sort | uniq -c | sed "s/  *2 .*/twice/" | uniq
+cmp n0 n2 && echo "same model for workers"
 try --grid "lr=$(seq -s, 100) l2=$(seq -s, 100)"
 # What is minimised is said of the refit, when it is known.
 for grid in l2=10 c=2 model=svm,hinge; do

@@ -25,6 +25,17 @@ static const char *const readers[] = {
 
 #define FORMATS (sizeof readers / sizeof *readers)
 
+bool format_holds_run(const char *folder)
+{
+    char path[FILE_PATH_SIZE];
+    bool there;
+
+    file_path_in(folder, JOURNAL_FILE, path);
+    there = file_exists(path);
+    file_path_in(folder, SERIES_FILE, path);
+    return there || file_exists(path);
+}
+
 static enum err read_number(const char *folder, unsigned long *number,
                             struct why *why)
 {
@@ -53,12 +64,10 @@ static enum err read_number(const char *folder, unsigned long *number,
 
 enum err format_check(const char *folder, struct why *why)
 {
-    char journal[FILE_PATH_SIZE];
     unsigned long number = 1;
     enum err err;
 
-    file_path_in(folder, JOURNAL_FILE, journal);
-    if (!file_exists(journal))
+    if (!format_holds_run(folder))
         return ERR_OK;
     err = read_number(folder, &number, why);
     if (err != ERR_OK || number == 0 || number == FORMATS)
@@ -111,8 +120,7 @@ enum err format_lock(const char *out, bool resume, int *lock, struct why *why)
                        out);
     if (err != ERR_OK)
         return err;
-    file_path_in(out, JOURNAL_FILE, path);
-    there = file_exists(path);
+    there = format_holds_run(out);
     if (there && !resume)
         return why_set(why, ERR_EXISTS,
                        "%s: holds a run already; go on with it with --resume "

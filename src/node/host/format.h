@@ -15,6 +15,10 @@
 #include "base/err.h"
 
 #define FORMAT_FILE "format"
+#define SERIES_FILE "series" /* Of many trainings: learn/series/logbook.h. */
+
+/* Is there a run in it, or a series, to go on with? */
+bool format_holds_run(const char *folder);
 
 /* ERR_UNSUPPORTED with a sentence if the run in `folder` is of another format;
  * ERR_DENIED, ERR_FORMAT if its number cannot be read.  ERR_OK if it holds no

@@ -44,6 +44,7 @@
 #define RESEND_US        SECOND_US
 #define GATHER_US        (5 * SECOND_US)
 #define GATHER_REMOTE_US (60 * SECOND_US)
+#define GATHER_AGAIN_US  SECOND_US
 #define GATHER_EACH_US   (20 * MS_US) /* Hundreds take a while to start. */
 #define CHECKPOINT_STEPS 10u
 #define CHECKPOINT_US    (2 * SECOND_US)
@@ -105,8 +106,7 @@ bool train_forget(const char *out)
     char path[FILE_PATH_SIZE];
     int lock;
 
-    file_path_in(out, JOURNAL_FILE, path);
-    if (file_exists(path))
+    if (format_holds_run(out))
         return false;
     file_path_in(out, LOCK_FILE, path);
     if (file_lock(path, &lock, NULL) != ERR_OK)
@@ -555,7 +555,9 @@ static void describe_core(struct train *train, const struct digest *data)
         .delay = options->delay,
         .suspect_us = SUSPECT_US,
         .resend_us = RESEND_US,
-        .gather_us = train_patience(options->slots, options->local_workers),
+        .gather_us = options->gathered ? GATHER_AGAIN_US
+                                       : train_patience(options->slots,
+                                                        options->local_workers),
         .ledger.checkpoint_steps = CHECKPOINT_STEPS,
         .ledger.checkpoint_us = CHECKPOINT_US,
         .ledger.sync = options->sync,

@@ -71,7 +71,9 @@ struct train_options {
     const char *out;        /* Run folder, made if need be. */
     bool scratch;           /* ... which nobody else is to find. */
     bool resume;
-    bool respawn; /* Restart local workers that died. */
+    bool gathered; /* The workers have just ended another run at this door:
+                      nobody is waited for who is gone. */
+    bool respawn;  /* Restart local workers that died. */
     bool sync;
     enum train_bulk bulk;
     bool verify;          /* Two equal answers to every piece, ... */

@@ -1,0 +1,432 @@
+/*
+ * lesson.c - one training of a fold: in a thread of this process, or with
+ * workers.
+ *
+ * Both see the same rows, numbers and seeds and judge by the same scores, so
+ * that they come to the same bits.
+ */
+#include "learn/series/lesson.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "data/rows/split.h"
+#include "learn/batches.h"
+#include "learn/family/family.h"
+#include "learn/numbers.h"
+#include "learn/series/series.h"
+#include "os/clock.h"
+#include "os/run/threads.h"
+
+static bool stopped(const struct flag *stop)
+{
+    return stop != NULL && flag_raised(stop);
+}
+
+/* Of a series the processors are free before and after a run; none may be
+ * there while it forks. */
+static enum err open_pool(const struct lesson *lesson, struct pool **pool)
+{
+    const struct setup *const setup = lesson->setup;
+    const uint32_t workers = setup->local > 0 ? setup->local : 1;
+
+    *pool = pool_serial();
+    return lesson->series == NULL ? ERR_OK
+                                  : threads_new(setup->threads * workers, pool);
+}
+
+static void close_pool(struct pool *pool)
+{
+    if (pool != pool_serial())
+        threads_free(pool);
+}
+
+static bool left_out(const struct lesson *lesson, uint32_t row)
+{
+    return lesson->folds->of[row] == lesson->fold;
+}
+
+static void mask_rows(const struct lesson *lesson)
+{
+    const struct dataset *data = &lesson->setup->data;
+
+    for (uint32_t row = 0; row < data->rows; row++) {
+        const bool out = left_out(lesson, row);
+
+        lesson->taught[row] = data->weight == NULL ? 1 : data->weight[row];
+        if (out)
+            lesson->taught[row] = 0;
+        if (lesson->folds->judge == NULL)
+            lesson->tested[row] = out ? 1 : 0;
+    }
+}
+
+/* In their order, as a file of them alone would have them. */
+static enum err take_rows(const struct lesson *lesson, struct dataset *rows)
+{
+    struct dataset all = *lesson->data; /* A view. */
+    uint32_t *const order = mem_new(all.rows, sizeof *order);
+    uint32_t count = 0;
+    enum err err;
+
+    if (order == NULL)
+        return ERR_NOMEM;
+    for (uint32_t row = 0; row < all.rows; row++)
+        if (!left_out(lesson, row))
+            order[count++] = row;
+    all.weight = lesson->setup->data.weight;
+    err = split_take(&all, order, count, rows);
+    mem_free(order);
+    return err;
+}
+
+static const struct dataset *judged(const struct lesson *lesson)
+{
+    return lesson->folds->judge != NULL ? lesson->folds->judge : lesson->data;
+}
+
+static bool is_judged(const struct lesson *lesson, uint32_t row)
+{
+    return lesson->folds->judge != NULL || left_out(lesson, row);
+}
+
+/* Scores of all rows, of which some count. */
+static enum err take_scores(const struct lesson *lesson,
+                            const struct dataset *data, const double *z)
+{
+    const enum model_kind model = lesson->trial->model;
+    const uint32_t outputs = trial_outputs(lesson->setup, lesson->trial);
+    const struct scored_rows rows = {
+        .z = z,
+        .y = data->y,
+        .weight = lesson->folds->judge == NULL ? lesson->tested : NULL,
+        .rows = data->rows,
+        .outputs = outputs};
+    const enum err err =
+        metrics_of_scores(&lesson->trial->fold[lesson->fold].metrics,
+                          model_ops(model), lesson->setup->isa, &rows);
+
+    /* Rows of other folds belong to other threads. */
+    for (uint32_t row = 0; err == ERR_OK && row < data->rows; row++)
+        if (is_judged(lesson, row))
+            memcpy(lesson->trial->scores + (size_t)row * outputs,
+                   z + (size_t)row * outputs, outputs * sizeof *z);
+    return err;
+}
+
+static enum err judge(const struct lesson *lesson, struct pool *pool,
+                      const double *w)
+{
+    const struct setup *part = &lesson->part;
+    const struct dataset *const data = judged(lesson);
+    const uint32_t outputs = trial_outputs(lesson->setup, lesson->trial);
+    double *z = mem_new((size_t)data->rows * outputs, sizeof *z);
+    enum err err = z == NULL
+                       ? ERR_NOMEM
+                       : setup_family(part)->scores(part, data, pool, w, z);
+
+    if (err == ERR_OK)
+        err = take_scores(lesson, data, z);
+    mem_free(z);
+    return err;
+}
+
+/* Until then the objective may be that of the point before, of a batch, or, of
+ * a code that leaves answers out, of some rows. */
+static bool is_open(const struct setup *part, const struct alone_result *result)
+{
+    return setup_family(part)->apart || !result->outcome.at_model ||
+           (part->slots > 0 && part->exactness == EXACT_APPROX);
+}
+
+static enum err settle(const struct setup *part, struct pool *pool,
+                       struct alone_result *result)
+{
+    struct train_result settled = {.weights = result->weights,
+                                   .dims = result->dims,
+                                   .outcome = result->outcome};
+    const enum err err = setup_family(part)->settle(part, pool, &settled);
+
+    result->outcome = settled.outcome;
+    return err;
+}
+
+static enum err train_here(const struct lesson *lesson,
+                           struct alone_result *result, struct why *why)
+{
+    const struct setup *part = &lesson->part;
+    const struct alone_hooks hooks = {.hooks.cancel = lesson->stop};
+    const struct objective_options what = {.data = &part->data,
+                                           .model = part->model,
+                                           .net = setup_net(part),
+                                           .isa = part->isa,
+                                           .optim = &part->optim};
+    const enum err err = alone_train(&what, pool_serial(), &hooks, result, why);
+
+    return err == ERR_OK && result->stopped ? ERR_CANCELLED : err;
+}
+
+static enum err judge_result(const struct lesson *lesson, struct fold *fold,
+                             struct alone_result *result)
+{
+    const struct setup *part = &lesson->part;
+    struct pool *pool;
+    enum err err = open_pool(lesson, &pool);
+
+    if (err != ERR_OK)
+        return err;
+    err = judge(lesson, pool, result->weights);
+    if (err == ERR_RANGE)
+        err = why_set(&fold->why, err,
+                      "a score is not finite; a smaller --lr helps");
+    if (err == ERR_OK && is_open(part, result))
+        err = settle(part, pool, result);
+    close_pool(pool);
+    return err;
+}
+
+static enum err train(const struct lesson *lesson, struct fold *fold)
+{
+    struct alone_result result = {0};
+    enum err err =
+        lesson->series == NULL
+            ? train_here(lesson, &result, &fold->why)
+            : series_train(lesson->series, &lesson->part, lesson->trial,
+                           lesson->fold, &result, &fold->why);
+
+    if (err == ERR_OK) {
+        fold->steps = result.steps;
+        fold->hash = result.hash;
+        err = judge_result(lesson, fold, &result);
+    }
+    fold->diverged = err == ERR_RANGE;
+    fold->objective = result.outcome.objective * lesson->part.shown_factor;
+    mem_free(result.weights);
+    return err;
+}
+
+/* What a plain training of the taught rows would choose. */
+static enum err prepare(struct lesson *lesson, struct why *why)
+{
+    const struct recipe *recipe = &lesson->trial->recipe;
+    struct setup *part = &lesson->part;
+    const struct family *family = setup_family(part);
+    struct numbers numbers;
+    struct pool *pool;
+    enum err err = ERR_OK;
+
+    if (family->build != NULL)
+        err = family->build(part, recipe, why);
+    if (err == ERR_OK && family->apart)
+        err = batches_cut(recipe, family, &part->data, why);
+    if (err == ERR_OK)
+        err = open_pool(lesson, &pool);
+    if (err != ERR_OK)
+        return err;
+    err = family->numbers(part, recipe, pool, &numbers, why);
+    close_pool(pool);
+    if (err != ERR_OK)
+        return err;
+    part->optim = numbers.optim;
+    part->shown_factor = numbers.shown_factor;
+    return ERR_OK;
+}
+
+static enum err teach(struct lesson *lesson, struct fold *fold)
+{
+    struct setup *part = &lesson->part;
+    const bool apart = setup_family(lesson->setup)->apart;
+    enum err err = ERR_OK;
+
+    if (stopped(lesson->stop))
+        return ERR_CANCELLED;
+    *part = *lesson->setup; /* A view, but for what is made here. */
+    part->terms.note = NULL;
+    part->model = lesson->trial->model;
+    part->net = (struct neural_model){0};
+    part->start = NULL;
+    part->data = *lesson->data;
+    part->data.weight = lesson->taught;
+    if (apart) {
+        part->data = (struct dataset){0};
+        err = take_rows(lesson, &part->data);
+    }
+    if (err == ERR_OK)
+        err = prepare(lesson, &fold->why);
+    if (err == ERR_OK)
+        err = train(lesson, fold);
+    if (apart)
+        dataset_close(&part->data);
+    neural_model_close(&part->net);
+    mem_free(part->start);
+    return err;
+}
+
+/* Encoded by what the rows that are taught say alone. */
+static enum err encode_fold(const struct lesson *lesson, struct dataset *own,
+                            struct why *why)
+{
+    const struct setup *setup = lesson->setup;
+    const uint32_t rows = setup->data.rows;
+    bool *const without = mem_new(rows, sizeof *without);
+    enum err err = without == NULL ? ERR_NOMEM : ERR_OK;
+
+    for (uint32_t row = 0; err == ERR_OK && row < rows; row++)
+        without[row] = left_out(lesson, row);
+    if (err == ERR_OK)
+        err = setup_encode(setup, &lesson->trial->recipe, without, NULL, own,
+                           why);
+    mem_free(without);
+    return err;
+}
+
+static enum err run_fold(struct lesson *lesson, struct fold *fold)
+{
+    const bool encoded =
+        lesson->setup->frame.rows > 0 && lesson->folds->judge == NULL;
+    enum err err = ERR_OK;
+
+    lesson->data = &lesson->setup->data;
+    if (encoded) {
+        err = encode_fold(lesson, &lesson->own, &fold->why);
+        lesson->data = &lesson->own;
+    }
+    if (err == ERR_OK)
+        err = teach(lesson, fold);
+    dataset_close(&lesson->own);
+    return err;
+}
+
+/* Which rows count when. */
+static enum err open_masks(struct lesson *lesson)
+{
+    const uint32_t rows = lesson->setup->data.rows;
+
+    lesson->taught = mem_new(rows, sizeof *lesson->taught);
+    lesson->tested = mem_new(rows, sizeof *lesson->tested);
+    if (lesson->taught == NULL || lesson->tested == NULL)
+        return ERR_NOMEM;
+    mask_rows(lesson);
+    return ERR_OK;
+}
+
+static void close_masks(struct lesson *lesson)
+{
+    mem_free(lesson->taught);
+    mem_free(lesson->tested);
+}
+
+void lesson_run(struct lesson *lesson)
+{
+    struct fold *fold = &lesson->trial->fold[lesson->fold];
+    const time_us began = clock_now_us();
+
+    fold->metrics = metrics_none();
+    fold->err = open_masks(lesson);
+    if (fold->err == ERR_OK)
+        fold->err = run_fold(lesson, fold);
+    close_masks(lesson);
+    fold->seconds = (double)(clock_now_us() - began) / (double)SECOND_US;
+}
+
+/* --- of a series ---------------------------------------------------------- */
+
+static size_t count_judged(const struct lesson *lesson)
+{
+    const struct dataset *const data = judged(lesson);
+    size_t count = 0;
+
+    for (uint32_t row = 0; row < data->rows; row++)
+        count += is_judged(lesson, row);
+    return count * trial_outputs(lesson->setup, lesson->trial);
+}
+
+/* Between the trial's scores, of all rows, and those of the judged ones alone.
+ */
+static void copy_judged(const struct lesson *lesson, double *all, double *some,
+                        bool out)
+{
+    const struct dataset *const data = judged(lesson);
+    const uint32_t outputs = trial_outputs(lesson->setup, lesson->trial);
+
+    for (uint32_t row = 0; row < data->rows; row++) {
+        double *const at = all + (size_t)row * outputs;
+
+        if (!is_judged(lesson, row))
+            continue;
+        memcpy(out ? some : at, out ? at : some, outputs * sizeof *some);
+        some += outputs;
+    }
+}
+
+/* What was over before is judged as it was then. */
+static enum err recall(struct lesson *lesson, double *some, size_t count)
+{
+    struct logbook *const book = series_logbook(lesson->series);
+    enum err err =
+        logbook_scores(book, lesson->index, lesson->fold, some, count);
+
+    if (err == ERR_OK)
+        err = open_masks(lesson);
+    if (err == ERR_OK) {
+        copy_judged(lesson, lesson->trial->scores, some, false);
+        err = take_scores(lesson, judged(lesson), lesson->trial->scores);
+    }
+    close_masks(lesson);
+    return err;
+}
+
+bool lesson_recall(struct lesson *lesson)
+{
+    struct logbook *const book = series_logbook(lesson->series);
+    const struct entry *const entry =
+        logbook_find(book, lesson->index, lesson->fold);
+    struct fold *const fold = &lesson->trial->fold[lesson->fold];
+    struct fold was = {.metrics = metrics_none()};
+    size_t count;
+    double *some;
+    enum err err;
+
+    if (entry == NULL)
+        return false;
+    was.steps = entry->steps;
+    was.objective = entry->objective;
+    was.seconds = entry->seconds;
+    was.hash = entry->hash;
+    was.diverged = entry->diverged;
+    was.err = entry->diverged ? ERR_RANGE : ERR_OK;
+    was.why = entry->why;
+    *fold = was;
+    if (entry->diverged)
+        return true;
+    lesson->data = &lesson->setup->data;
+    count = count_judged(lesson);
+    some = mem_new(count, sizeof *some);
+    err = some == NULL ? ERR_NOMEM : recall(lesson, some, count);
+    mem_free(some);
+    return err == ERR_OK;
+}
+
+enum err lesson_note(const struct lesson *lesson, struct why *why)
+{
+    const struct fold *const fold = &lesson->trial->fold[lesson->fold];
+    const struct entry entry = {.trial = lesson->index,
+                                .fold = lesson->fold,
+                                .steps = fold->steps,
+                                .diverged = fold->diverged,
+                                .objective = fold->objective,
+                                .seconds = fold->seconds,
+                                .hash = fold->hash,
+                                .why = fold->why};
+    const size_t count = fold->diverged ? 0 : count_judged(lesson);
+    double *const some = mem_new(count, sizeof *some);
+    enum err err;
+
+    if (some == NULL)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    if (count > 0)
+        copy_judged(lesson, lesson->trial->scores, some, true);
+    err = series_done(lesson->series, &entry, some, count, why);
+    mem_free(some);
+    return err;
+}

@@ -1,0 +1,56 @@
+/*
+ * logbook.h - the trainings of a series that are over, on disk.
+ *
+ *     series           what is trained, then a line for each training
+ *     scores-T-F       what fold F of trial T said of the rows it was judged by
+ *
+ * A line is written when its scores are durable, and is durable itself before
+ * the next training begins: whatever is killed, no training that is over is
+ * made again, and its figures are computed from the same scores.  Each line
+ * has a check of its own; a torn one, or one whose scores are damaged, is a
+ * training that is not over.
+ */
+#ifndef LEARN_SERIES_LOGBOOK_H
+#define LEARN_SERIES_LOGBOOK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+
+/* What one training came to. */
+struct entry {
+    uint32_t trial, fold;
+    uint32_t steps;
+    bool diverged;
+    double objective, seconds;
+    struct digest hash;   /* Of the model. */
+    struct digest scores; /* Of the scores; filled in by logbook_add. */
+    struct why why;       /* If it diverged. */
+};
+
+struct logbook;
+
+/* In a folder that this process holds.  `plan` names all that is trained: a
+ * logbook of another plan is ERR_MISMATCH. */
+MUST_CHECK enum err logbook_open(const char *folder, const struct digest *plan,
+                                 struct logbook **book, struct why *why);
+void logbook_close(struct logbook *book); /* Accepts NULL. */
+
+/* How many trainings are over. */
+uint32_t logbook_count(const struct logbook *book);
+/* NULL: it is not over. */
+const struct entry *logbook_find(const struct logbook *book, uint32_t trial,
+                                 uint32_t fold);
+/* The `count` scores of an entry.  ERR_NOTFOUND: they are lost, and so is the
+ * entry.  ERR_NOMEM. */
+MUST_CHECK enum err logbook_scores(struct logbook *book, uint32_t trial,
+                                   uint32_t fold, double *scores, size_t count);
+/* Durably. */
+MUST_CHECK enum err logbook_add(struct logbook *book, const struct entry *entry,
+                                const double *scores, size_t count,
+                                struct why *why);
+
+#endif /* LEARN_SERIES_LOGBOOK_H */

@@ -1,0 +1,65 @@
+/*
+ * series.h - the trainings of folds and grids on workers, one after the other.
+ *
+ * Each is a run of its own, in a folder of its own under the series', with all
+ * workers; they stand at one door, which is open from the first training to the
+ * last.  What is over is in the logbook, and is not made again.  Whoever dies
+ * in a training is dealt with as in any run; if this process dies, the next one
+ * goes on with the training at hand.
+ *
+ *     DIR/series, DIR/scores-T-F    logbook.h
+ *     DIR/trial-T-F/                journal and checkpoints of the one at hand
+ */
+#ifndef LEARN_SERIES_H
+#define LEARN_SERIES_H
+
+#include "base/flag.h"
+#include "learn/folds.h"
+#include "learn/series/logbook.h"
+#include "node/fixed/alone.h"
+
+struct series_options {
+    struct setup *setup; /* Its door is opened, and stays so. */
+    const struct recipe *recipe;
+    const char *folder; /* Ours. */
+    const struct flag *stop;
+
+    /* Who looks on; any may be NULL. */
+    void *context;
+    /* A training begins, with the setup it has; `over` of `count` are over. */
+    void (*begin)(void *context, const struct setup *part, uint32_t over,
+                  uint32_t count);
+    /* As train_options.watch. */
+    void (*trace)(void *context, const struct trace *trace);
+};
+
+struct series;
+
+MUST_CHECK enum err series_open(const struct series_options *options,
+                                struct series **series, struct why *why);
+void series_close(struct series *series); /* Accepts NULL. */
+
+/* What is trained, before anything else is asked: the logbook is opened. */
+MUST_CHECK enum err series_plan(struct series *series,
+                                const struct folds *folds,
+                                const struct trial *trials, uint32_t count,
+                                struct why *why);
+struct logbook *series_logbook(const struct series *series);
+
+/* One training of `part`.  ERR_CANCELLED: it was told to stop, its state is
+ * saved.  ERR_RANGE: it diverged. */
+MUST_CHECK enum err series_train(struct series *series,
+                                 const struct setup *part,
+                                 const struct trial *trial, uint32_t fold,
+                                 struct alone_result *result, struct why *why);
+/* It is over, and what it came to as well. */
+MUST_CHECK enum err series_done(struct series *series,
+                                const struct entry *entry, const double *scores,
+                                size_t count, struct why *why);
+
+/* ERR_CANCELLED, with the sentence that says what is kept. */
+enum err series_stopped(const struct series *series, struct why *why);
+/* The signal that stopped it; 0: none. */
+int series_signal(const struct series *series);
+
+#endif /* LEARN_SERIES_H */

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Folds and grids on workers: whoever is killed, workers, the coordinator or
+`muster train` itself, the table is that of one process, bit for bit, and no
+training that was over is made again."""
+
+import os
+import signal
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
+from cluster import Tap, Train, kill, train, wait_for, wait_step
+
+ROWS = ["gen:gmm:6000,20", "--seed", 5, "--chunk-rows", 64, "--steps", 40]
+GRID = [*ROWS, "-v", 3, "--grid", "l2=0.1,0.001"]
+SLOW = ["--delay", "exp:0.004"]
+TRAININGS = 6
+
+
+def lines(folder):
+    """Of the logbook, without its head."""
+    try:
+        with open(os.path.join(folder, "series")) as file:
+            return file.read().splitlines()[1:]
+    except OSError:
+        return []
+
+
+def table(result):
+    return (result.get("runs"), result.get("best"))
+
+
+def at_work(folder, over):
+    """Wait until so many trainings are over and the next has made steps."""
+    wait_for(lambda: len(lines(folder)) >= over, f"{over} trainings")
+    wait_step(folder, 3)
+
+
+def killed_workers(tap, wanted):
+    """Two workers and the coordinator, in two trainings."""
+    job = Train(*GRID, *SLOW, "-n", 3, "--out", "killed")
+    at_work("killed", 1)
+    kill(job.wait_child("w0"))
+    at_work("killed", 2)
+    kill(job.wait_child("coordinator"))
+    kill(job.wait_child("w1"))
+    result = job.finish()
+    tap.ok(table(result) == wanted, "two workers and a coordinator killed: the "
+           "table of one process, and its hashes", result)
+    tap.equal(len(lines("killed")), TRAININGS, "each training is made once")
+
+
+def killed_whole(tap, wanted):
+    """`muster train` dies; --resume goes on with the training at hand."""
+    job = Train(*GRID, *SLOW, "-n", 2, "--out", "whole")
+    at_work("whole", 2)
+    kill(job.pid)
+    job.process.communicate()
+    before = lines("whole")
+    at_hand = [name for name in os.listdir("whole") if name.startswith("trial")]
+    tap.ok(2 <= len(before) < TRAININGS and len(at_hand) == 1,
+           "killed between two trainings' ends", (before, at_hand))
+    other = train(*GRID, "--l2", "0.5", "--tol", "0.1", "-n", 2, "--resume",
+                  "whole")
+    tap.ok(other["exit"] != 0 and "other rows, options or lists" in
+           other["error"], "another series is not gone on with", other)
+    result = train("--resume=whole")
+    after = lines("whole")
+    tap.ok(table(result) == wanted, "resumed: the table of one process", result)
+    tap.equal((after[:len(before)], len(after)), (before, TRAININGS),
+              "what was over is not made again")
+    tap.ok(not any(name.startswith("trial") for name in os.listdir("whole")),
+           "nothing is left of the runs themselves")
+    again = train("--resume=whole")
+    tap.ok(table(again) == wanted and lines("whole") == after,
+           "all over: the same table at once", again)
+    os.remove("whole/scores-1-2")
+    again = train("--resume=whole")
+    tap.ok(table(again) == wanted and len(lines("whole")) == TRAININGS + 1,
+           "lost scores: that one training is made again", again)
+
+
+def stopped(tap, wanted):
+    for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 75)):
+        folder = f"stopped{number}"
+        job = Train(*GRID, *SLOW, "-n", 2, "--out", folder)
+        at_work(folder, 1)
+        kill(job.pid, number)
+        result = job.finish()
+        tap.ok(result["exit"] == status and f"--resume={folder}" in
+               result["error"] and "are over, and kept" in result["error"],
+               f"signal {number} keeps what is over", result)
+        again = train(f"--resume={folder}", "--code", "uncoded")
+        tap.ok(table(again) == wanted, f"signal {number}, resumed: same table",
+               again)
+
+
+def bytes_of(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def refit(tap):
+    """The best is trained on all rows by the same workers, kills included."""
+    job = ["--grid", "l2=0.1,0.001", "--valid", "0.25"]
+    one = train(*ROWS, "one.model", *job)
+    many = Train(*ROWS, "many.model", *job, *SLOW, "-n", 3, "--out", "refit")
+    at_work("refit", 2)  # Of two: this is the refit.
+    kill(many.wait_child("coordinator"))
+    kill(many.wait_child("w0"))
+    result = many.finish()
+    tap.ok(table(result) == table(one), "a grid with MODEL: same table", result)
+    tap.ok(bytes_of("one.model") == bytes_of("many.model"),
+           "and the same model")
+    stop = Train(*ROWS, "again.model", *job, *SLOW, "-n", 2, "--out", "again")
+    at_work("again", 2)
+    kill(stop.pid)
+    stop.process.communicate()
+    result = train("--resume=again")
+    tap.ok(result["exit"] == 0 and
+           bytes_of("one.model") == bytes_of("again.model"),
+           "killed in the refit and resumed: same model", result)
+
+
+def kinds(tap):
+    """Codes that are exact, tables with encoders of their own, networks."""
+    with open("table.csv", "w") as file:
+        file.write("a,b,kind\n")
+        for i in range(400):
+            file.write(f"{i * 37 % 101},{i % 13 / 7:.3f},"
+                       f"{'xyz'[(i * i + i // 7) % 3]}\n")
+    cases = {
+        "a table": ["table.csv", "-v", 3, "--scale", "standard"],
+        "a network": ["gen:digits:300", "--net", "dense12 relu dense10", "-v",
+                      3, "--passes", 2, "--optim", "adam"],
+        "batches": ["gen:gmm:900,6", "-v", 3, "--optim", "gd", "--batch", 64,
+                    "--passes", 2, "--lr", "0.1"],
+        "one that diverges": ["gen:gmm:500,4", "-v", 2, "--grid",
+                              "lr=0.1,1e300", "--optim", "gd", "--steps", 5],
+    }
+    for name, job in cases.items():
+        wanted = table(train(*job))
+        for code in ("steal", "uncoded", "frc"):
+            result = train(*job, "-n", 4, "--code", code)
+            tap.ok(table(result) == wanted, f"{name}, {code}: same table",
+                   (result, wanted))
+
+
+def main():
+    tap = Tap()
+    wanted = table(train(*GRID))
+    killed_workers(tap, wanted)
+    killed_whole(tap, wanted)
+    stopped(tap, wanted)
+    refit(tap)
+    kinds(tap)
+    tap.done()
+
+
+main()
