@@ -9,15 +9,15 @@
  * its answers at most as many are of members that are there.
  *
  * Pieces that the same members may do and that lack as many answers are one
- * class.  For one class alone the best is to fill up: all who may end at the
+ * lot.  For one lot alone the best is to fill up: all who may end at the
  * same time (those who would do more than every piece of it do every piece).
- * Classes are filled one after the other, the one with least choice first, and
+ * Lots are filled one after the other, the one with least choice first, and
  * then each again against what the others left, until that no longer helps.
- * The loads that classes allow form the bases of a polymatroid, on which such
+ * The loads that lots allow form the bases of a polymatroid, on which such
  * rounds come to the least sum of speed x finish^2, and that has the least last
  * finish, too (Fujishige, Submodular Functions and Optimization, ch. 5).  Whole
  * pieces are then dealt so that every member's total stays near that, and laid
- * around each class as arcs are (code/arcs.h).
+ * around each lot as arcs are (code/arcs.h).
  *
  * No allocation once there is room; the same plan on every machine.
  */
