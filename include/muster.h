@@ -374,6 +374,27 @@ muster_cross_validate(struct muster_recipe *recipe,
                       const struct muster_data *data, uint32_t folds,
                       struct muster_score *score, char *why);
 
+/* --- products ------------------------------------------------------------- */
+
+struct muster_product_info {
+    size_t size;
+    double residual;      /* The worst of the decoding; 0: all parts came. */
+    uint64_t approximate; /* Columns of B for which it was above 1e-12. */
+    double seconds;       /* First broadcast to last column. */
+    uint64_t deaths;      /* Of workers. */
+};
+
+/* A times B into `out`, a->rows times b->columns numbers, row after row, by "n"
+ * processes forked from this one and whoever joins at "listen": any K of them
+ * by the key "code" as "mds:k=K", all of them as "uncoded".  docs/product.md.
+ * Other keys: "stragglers", "workers", "threads", "delay", "chaos", "out" (a
+ * run that is there is continued), "token-file", "exact", "seed".  `info` may
+ * be NULL.  MUSTER_STOPPED: `out` is as it was. */
+MUSTER_API enum muster_status
+muster_product(struct muster_recipe *recipe, const struct muster_matrix *a,
+               const struct muster_matrix *b, double *out,
+               struct muster_product_info *info, char *why);
+
 /* --- a gradient of your own ----------------------------------------------- */
 
 /* Gradient (dims numbers, zero on entry: add or assign) and loss of one chunk

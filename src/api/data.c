@@ -49,8 +49,8 @@ static enum err begin(struct muster_data **data, struct muster_data **made,
     return *made == NULL ? ERR_NOMEM : ERR_OK;
 }
 
-static enum err take_matrix(const struct muster_matrix *given,
-                            struct memory_rows *rows, struct why *why)
+enum err matrix_take(const struct muster_matrix *given,
+                     struct memory_rows *rows, struct why *why)
 {
     struct muster_matrix matrix;
     enum err err =
@@ -80,7 +80,7 @@ enum muster_status muster_data_dense(const struct muster_matrix *matrix,
     enum err err = begin(data, &made, &sentence);
 
     if (made != NULL)
-        err = take_matrix(matrix, &made->rows, &sentence);
+        err = matrix_take(matrix, &made->rows, &sentence);
     return give(err, made, data, &sentence, why);
 }
 

@@ -9,13 +9,11 @@
 #include "api/handle.h"
 #include "api/witness.h"
 #include "base/mem.h"
-#include "core/run/journal.h"
 #include "learn/card/model_card.h"
 #include "learn/family/constant.h"
 #include "learn/fit.h"
 #include "learn/folds.h"
 #include "learn/save.h"
-#include "os/file/file.h"
 #include "os/run/signals.h"
 
 #define CARD_NUMBERS (UINT64_C(1) << 20)
@@ -78,20 +76,6 @@ static void see_trace(void *context, const struct trace *trace)
 /* --- the run ---------------------------------------------------------------
  */
 
-/* A run that is in the folder is continued. */
-static enum err take_folder(struct fitting *f, struct why *why)
-{
-    const char *const out = recipe_text(&f->choices, OPT_OUT);
-    char journal[FILE_PATH_SIZE];
-
-    if (out == NULL)
-        return ERR_OK;
-    file_path_in(out, JOURNAL_FILE, journal);
-    return file_exists(journal)
-               ? recipe_put(&f->choices, OPT_RESUME, out, ORIGIN_FLAG, why)
-               : ERR_OK;
-}
-
 static enum err take_folds(struct fitting *f, struct why *why)
 {
     char text[16];
@@ -109,7 +93,7 @@ static enum err choose(struct fitting *f, const struct muster_data *data,
     if (err == ERR_OK && data->path != NULL)
         err = recipe_put(&f->choices, OPT_DATA, data->path, ORIGIN_FLAG, why);
     if (err == ERR_OK)
-        err = take_folder(f, why);
+        err = fit_go_on(&f->choices, why);
     if (err == ERR_OK && f->folds > 0)
         err = take_folds(f, why);
     f->setup.terms.rows = data->path == NULL ? &data->rows : NULL;

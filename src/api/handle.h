@@ -100,6 +100,10 @@ void stop_spent(struct muster_recipe *recipe);
 MUST_CHECK enum err type_cell(enum muster_type type, enum cell *cell,
                               struct why *why);
 
+/* ERR_SHAPE if it is empty or of no type of ours. */
+MUST_CHECK enum err matrix_take(const struct muster_matrix *given,
+                                struct memory_rows *rows, struct why *why);
+
 /* --- model.c ---------------------------------------------------------------
  */
 

@@ -11,12 +11,10 @@
 #include "cli/cli.h"
 #include "cli/pages/page.h"
 #include "cli/run.h"
-#include "core/run/journal.h"
 #include "data/read/memory.h"
 #include "data/read/npy.h"
-#include "learn/product.h"
+#include "learn/coded/product.h"
 #include "os/clock.h"
-#include "os/file/file.h"
 #include "os/file/output.h"
 #include "os/run/interrupt.h"
 
@@ -49,21 +47,6 @@ static enum err check_names(const struct options *options, struct why *why)
                        "--listen lets others join the run, which is then a "
                        "folder that has a name; add --out FOLDER");
     return ERR_OK;
-}
-
-/* A run that is in the folder is gone on with. */
-static enum err take_folder(struct product *product, struct why *why)
-{
-    struct options *options = &product->cli->options;
-    char journal[FILE_PATH_SIZE];
-
-    product->folder = option_text(options, OPT_OUT);
-    if (product->folder == NULL)
-        return ERR_OK;
-    file_path_in(product->folder, JOURNAL_FILE, journal);
-    return file_exists(journal) ? recipe_put(&options->recipe, OPT_RESUME,
-                                             product->folder, ORIGIN_FLAG, why)
-                                : ERR_OK;
 }
 
 static enum err read_matrix(const char *path, struct npy_matrix *matrix,
@@ -124,7 +107,8 @@ static enum err prepare(struct product *product, struct why *why)
     enum err err = check_names(options, why);
 
     if (err == ERR_OK)
-        err = take_folder(product, why);
+        err = fit_go_on(&options->recipe, why);
+    product->folder = option_text(options, OPT_OUT);
     if (err == ERR_OK)
         err = product_workers(&product->setup, &options->recipe, why);
     if (err == ERR_OK)

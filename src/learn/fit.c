@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "core/run/journal.h"
 #include "learn/family/family.h"
 #include "node/fixed/alone.h"
 #include "node/fixed/noise.h"
@@ -302,6 +303,19 @@ static enum err fit_workers(const struct fit *fit, struct train_result *result,
     err = train_run(&options, result, why);
     scratch_close(&scratch);
     return err;
+}
+
+enum err fit_go_on(struct recipe *recipe, struct why *why)
+{
+    const char *const out = recipe_text(recipe, OPT_OUT);
+    char journal[FILE_PATH_SIZE];
+
+    if (out == NULL)
+        return ERR_OK;
+    file_path_in(out, JOURNAL_FILE, journal);
+    return file_exists(journal)
+               ? recipe_put(recipe, OPT_RESUME, out, ORIGIN_FLAG, why)
+               : ERR_OK;
 }
 
 enum err fit_run(struct fit *fit, struct train_result *result, struct why *why)

@@ -43,6 +43,9 @@ struct fit {
     time_us best_step_us; /* The shortest step. */
 };
 
+/* Where the recipe names a folder (OPT_OUT) that has a run already, it is gone
+ * on with. */
+MUST_CHECK enum err fit_go_on(struct recipe *recipe, struct why *why);
 /* The result's weights lie as the columns of setup->data do; it is closed with
  * train_result_close after any outcome. */
 MUST_CHECK enum err fit_run(struct fit *fit, struct train_result *result,

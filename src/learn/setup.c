@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/plain.h"
 #include "learn/batches.h"
-#include "learn/coded_data.h"
+#include "learn/coded/coded_data.h"
 #include "learn/family/family.h"
 #include "learn/family/start.h"
 #include "learn/load.h"

@@ -10,7 +10,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "learn/coded_data.h"
+#include "learn/coded/coded_data.h"
 #include "learn/family/family.h"
 #include "sim/sim.h"
 

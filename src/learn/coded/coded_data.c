@@ -2,7 +2,7 @@
  * coded_data.c - limits of codes on coded data (mds): one weight vector,
  * gradients only, blocks that fit into memory.
  */
-#include "learn/coded_data.h"
+#include "learn/coded/coded_data.h"
 
 #include "core/msg.h"
 #include "data/rows/coded.h"

@@ -2,7 +2,7 @@
  * product.c - two matrices as a job on coded data: the code, the cut of the
  * rows, the columns.
  */
-#include "learn/product.h"
+#include "learn/coded/product.h"
 
 #include <math.h>
 #include <stdio.h>
