@@ -161,6 +161,11 @@ static double top(const double *a, size_t count)
     return finite(a, count) ? largest(a, count) : HUGE_VAL;
 }
 
+/* Nothing went past the caches. */
+static void past_end(void)
+{
+}
+
 static const struct vec_ops vec_portable = {
     .lanes = add_lanes,
     .finite = finite,
@@ -168,6 +173,8 @@ static const struct vec_ops vec_portable = {
     .measure = measure,
     .descend = descend,
     .weigh = weigh,
+    .weigh_past = weigh,
+    .past_end = past_end,
     .adam = adam,
     .stream = stream,
 };
@@ -283,6 +290,17 @@ void vec_weigh(const double *weight, const double *const *from, uint32_t terms,
                size_t count, double *to)
 {
     ops()->weigh(weight, from, terms, count, to);
+}
+
+void vec_weigh_past(const double *weight, const double *const *from,
+                    uint32_t terms, size_t count, double *to)
+{
+    ops()->weigh_past(weight, from, terms, count, to);
+}
+
+void vec_past_end(void)
+{
+    ops()->past_end();
 }
 
 void vec_stream(const double *from, size_t count, double *to)

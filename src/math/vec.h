@@ -45,6 +45,11 @@ void vec_descend(double keep, double scale, const double *g, size_t count,
  * product on; `terms` > 0.  `to` may be one of them only if terms is 1. */
 void vec_weigh(const double *weight, const double *const *from, uint32_t terms,
                size_t count, double *to);
+/* The same, past the caches where that can be; others find it there only after
+ * vec_past_end, which is slow. */
+void vec_weigh_past(const double *weight, const double *const *from,
+                    uint32_t terms, size_t count, double *to);
+void vec_past_end(void);
 
 /* to_i = from_i, past the caches where that can be: for what others read, and
  * not soon. */

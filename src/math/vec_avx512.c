@@ -4,6 +4,7 @@
  * The eight lanes of a sum are the eight of a register; a product and an add
  * are two roundings here as there.
  */
+#include "math/compiler.h"
 #include "math/vec_loops.h"
 
 #include <immintrin.h>
@@ -95,11 +96,12 @@ static void descend(double keep, double scale, const double *g, size_t count,
 /* Eight registers side by side hide how long an add takes. */
 #define WEIGHED 8u
 
-static void weigh_wide(const double *weight, const double *const *from,
-                       uint32_t terms, size_t i, double *to)
+INLINE void weigh_wide(const double *weight, const double *const *from,
+                       uint32_t terms, size_t i, double *to, bool past)
 {
     __m512d sum[WEIGHED];
 
+    UNROLL
     for (uint32_t l = 0; l < WEIGHED; l++)
         sum[l] =
             _mm512_mul_pd(_mm512_set1_pd(weight[0]),
@@ -108,24 +110,30 @@ static void weigh_wide(const double *weight, const double *const *from,
         const __m512d factor = _mm512_set1_pd(weight[k]);
         const double *term = from[k] + i;
 
+        UNROLL
         for (uint32_t l = 0; l < WEIGHED; l++)
             sum[l] = _mm512_add_pd(
                 sum[l],
                 _mm512_mul_pd(factor,
                               _mm512_loadu_pd(term + (size_t)l * VEC_LANES)));
     }
-    for (uint32_t l = 0; l < WEIGHED; l++)
-        _mm512_storeu_pd(to + i + (size_t)l * VEC_LANES, sum[l]);
+    UNROLL
+    for (uint32_t l = 0; l < WEIGHED; l++) {
+        if (past)
+            _mm512_stream_pd(to + i + (size_t)l * VEC_LANES, sum[l]);
+        else
+            _mm512_storeu_pd(to + i + (size_t)l * VEC_LANES, sum[l]);
+    }
 }
 
-static void weigh(const double *weight, const double *const *from,
-                  uint32_t terms, size_t count, double *to)
+INLINE void weigh_as(const double *weight, const double *const *from,
+                     uint32_t terms, size_t count, double *to, bool past)
 {
     size_t i = 0;
 
     for (; count - i >= (size_t)WEIGHED * VEC_LANES;
          i += (size_t)WEIGHED * VEC_LANES)
-        weigh_wide(weight, from, terms, i, to);
+        weigh_wide(weight, from, terms, i, to, past);
     for (; i < count; i += VEC_LANES) {
         const __mmask8 lanes = lanes_at(i, count);
         __m512d sum = _mm512_mul_pd(_mm512_set1_pd(weight[0]),
@@ -137,6 +145,26 @@ static void weigh(const double *weight, const double *const *from,
                                    _mm512_maskz_loadu_pd(lanes, from[k] + i)));
         _mm512_mask_storeu_pd(to + i, lanes, sum);
     }
+}
+
+static void weigh(const double *weight, const double *const *from,
+                  uint32_t terms, size_t count, double *to)
+{
+    weigh_as(weight, from, terms, count, to, false);
+}
+
+static void weigh_past(const double *weight, const double *const *from,
+                       uint32_t terms, size_t count, double *to)
+{
+    if ((uintptr_t)to % sizeof(__m512d) == 0)
+        weigh_as(weight, from, terms, count, to, true);
+    else
+        weigh(weight, from, terms, count, to);
+}
+
+static void past_end(void)
+{
+    _mm_sfence();
 }
 
 static void adam(const struct vec_adam *a, size_t count, double *u, double *v,
@@ -189,6 +217,8 @@ const struct vec_ops vec_avx512 = {
     .measure = measure,
     .descend = descend,
     .weigh = weigh,
+    .weigh_past = weigh_past,
+    .past_end = past_end,
     .adam = adam,
     .stream = stream,
 };

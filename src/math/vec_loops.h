@@ -28,6 +28,9 @@ struct vec_ops {
                     double *w);
     void (*weigh)(const double *weight, const double *const *from,
                   uint32_t terms, size_t count, double *to);
+    void (*weigh_past)(const double *weight, const double *const *from,
+                       uint32_t terms, size_t count, double *to);
+    void (*past_end)(void);
     void (*adam)(const struct vec_adam *adam, size_t count, double *u,
                  double *v, double *s);
     void (*stream)(const double *from, size_t count, double *to);

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/flag.h"
 #include "base/mem.h"
+#include "data/rows/coded_make.h"
 #include "math/vec.h"
 
 /* Doubles of a product between two looks at `cancel`. */
@@ -125,73 +126,28 @@ size_t coded_strip_bytes_max(const struct block_shape *shape)
     return tall > wide ? tall : wide;
 }
 
-/* Rows of chunk `strip` of every part that is so long. */
-static void add_tall(const struct dataset *data,
-                     const struct block_shape *shape,
-                     const struct block_term *term, uint32_t strip, double *row,
-                     double *tile)
+/* Where a strip begins in its matrix. */
+static double *place_of(const struct coded *coded, uint32_t strip)
 {
-    const uint32_t stride = block_pad(shape->cols);
-    const uint32_t chunk = term->first + strip;
+    const struct block_shape *shape = &coded->shape;
 
-    for (uint32_t i = 0; chunk < term->end && i < chunk_size(shape, chunk);
-         i++) {
-        dataset_row_values(data, block_first_row(shape, chunk) + i, row);
-        for (uint32_t j = 0; j < shape->cols; j++)
-            tile[(size_t)i * stride + j] += term->factor * row[j];
-    }
-}
-
-static void add_wide(const struct block_shape *shape,
-                     const struct block_term *term, const double *row,
-                     size_t stride, double *column)
-{
-    const uint32_t first = block_first_col(shape, term->part);
-    const uint32_t end = block_first_col(shape, term->part + 1);
-
-    for (uint32_t j = first; j < end; j++)
-        column[(j - first) * stride] += term->factor * row[j];
-}
-
-/* `tile` is zero. */
-static void make_tile(const struct dataset *data,
-                      const struct block_shape *shape,
-                      const struct block_term *terms, uint32_t count,
-                      uint32_t strip, double *row, double *tile)
-{
-    const uint32_t chunk = strip - shape->chunks;
-    uint32_t size;
-
-    if (strip < shape->chunks) {
-        for (uint32_t k = 0; k < count; k++)
-            add_tall(data, shape, &terms[k], strip, row, tile);
-        return;
-    }
-    size = chunk_size(shape, chunk);
-    for (uint32_t i = 0; i < size; i++) {
-        dataset_row_values(data, block_first_row(shape, chunk) + i, row);
-        for (uint32_t k = 0; k < count; k++)
-            add_wide(shape, &terms[k], row, size, tile + i);
-    }
+    return strip < shape->chunks
+               ? coded->tall + (size_t)block_first_row(shape, strip) *
+                                   block_pad(shape->cols)
+               : coded->wide + block_first_row(shape, strip - shape->chunks);
 }
 
 static void place_tile(struct coded *coded, uint32_t strip, const double *from)
 {
     const struct block_shape *shape = &coded->shape;
     const struct tile tile = tile_of(shape, strip);
-    const size_t stride = block_pad(shape->rows);
+    const size_t stride =
+        block_pad(strip < shape->chunks ? shape->cols : shape->rows);
+    double *to = place_of(coded, strip);
 
-    if (strip < shape->chunks) {
-        memcpy(coded->tall + (size_t)block_first_row(shape, strip) * tile.cols,
-               from, tile_doubles(tile) * sizeof *from);
-    } else {
-        double *to =
-            coded->wide + block_first_row(shape, strip - shape->chunks);
-
-        for (uint32_t i = 0; i < tile.rows; i++)
-            memcpy(to + i * stride, from + (size_t)i * tile.cols,
-                   tile.cols * sizeof *from);
-    }
+    for (uint32_t i = 0; i < tile.rows; i++)
+        memcpy(to + i * stride, from + (size_t)i * tile.cols,
+               tile.cols * sizeof *from);
     coded->has[strip] = 1;
 }
 
@@ -200,19 +156,22 @@ enum err coded_strip_encode(const struct dataset *data,
                             const struct block_term *terms, uint32_t count,
                             uint32_t strip, uint8_t *out)
 {
-    const size_t doubles = tile_doubles(tile_of(shape, strip));
+    const struct tile tile = tile_of(shape, strip);
+    const size_t doubles = tile_doubles(tile);
     struct writer writer = writer_on(out, doubles * sizeof(double));
-    double *tile = mem_new(doubles, sizeof *tile);
-    double *row = mem_new(shape->cols, sizeof *row);
-    const enum err err = tile == NULL || row == NULL ? ERR_NOMEM : ERR_OK;
+    const struct coded_make make = {terms, count,
+                                    mem_new(doubles, sizeof(double))};
+    enum err err = make.to == NULL ? ERR_NOMEM : ERR_OK;
 
     if (err == ERR_OK)
-        make_tile(data, shape, terms, count, strip, row, tile);
+        err = strip < shape->chunks
+                  ? coded_make_tall(data, shape, &make, 1, strip)
+                  : coded_make_wide(data, shape, &make, 1,
+                                    strip - shape->chunks, tile.cols);
     for (size_t i = 0; err == ERR_OK && i < doubles; i++)
-        put_f64(&writer, tile[i]);
+        put_f64(&writer, make.to[i]);
     CHECK(writer.ok);
-    mem_free(tile);
-    mem_free(row);
+    mem_free(make.to);
     return err;
 }
 
@@ -244,7 +203,8 @@ enum err coded_strip_store(struct coded *coded, uint32_t strip,
 /* --- with threads -------------------------------------------------------- */
 
 struct filling {
-    struct coded *coded;
+    struct coded *const *blocks;
+    uint32_t count;
     const struct dataset *data;
     const struct flag *cancel;
 };
@@ -254,31 +214,38 @@ static bool raised(const struct flag *cancel)
     return cancel != NULL && flag_raised(cancel);
 }
 
-/* Items are strips, those between the two matrices left out.  What fails is
- * not there afterwards. */
+/* Items are strips of all blocks that lack them, those between the two
+ * matrices left out.  What fails is not there afterwards. */
 static void fill_one(void *context, uint32_t thread, uint32_t item)
 {
     const struct filling *filling = context;
-    struct coded *coded = filling->coded;
-    const struct block_shape *shape = &coded->shape;
-    const uint32_t strip = item < block_chunks(shape)
-                               ? item
-                               : item - block_chunks(shape) + shape->chunks;
-    double *tile;
-    double *row;
+    const struct block_shape *shape = &filling->blocks[0]->shape;
+    const bool tall = item < block_chunks(shape);
+    const uint32_t strip =
+        tall ? item : item - block_chunks(shape) + shape->chunks;
+    struct coded_make *makes;
+    uint32_t count = 0;
+    enum err err = ERR_OK;
 
     (void)thread;
-    if (coded->has[strip] || raised(filling->cancel))
+    if (raised(filling->cancel))
         return;
-    tile = mem_new(tile_doubles(tile_of(shape, strip)), sizeof *tile);
-    row = mem_new(shape->cols, sizeof *row);
-    if (tile != NULL && row != NULL) {
-        make_tile(filling->data, shape, coded->terms, coded->count, strip, row,
-                  tile);
-        place_tile(coded, strip, tile);
+    makes = mem_new(filling->count, sizeof *makes);
+    for (uint32_t b = 0; makes != NULL && b < filling->count; b++) {
+        const struct coded *coded = filling->blocks[b];
+
+        if (!coded->has[strip])
+            makes[count++] = (struct coded_make){coded->terms, coded->count,
+                                                 place_of(coded, strip)};
     }
-    mem_free(tile);
-    mem_free(row);
+    if (count > 0)
+        err = tall ? coded_make_tall(filling->data, shape, makes, count, strip)
+                   : coded_make_wide(filling->data, shape, makes, count,
+                                     strip - shape->chunks,
+                                     block_pad(shape->rows));
+    for (uint32_t b = 0; count > 0 && err == ERR_OK && b < filling->count; b++)
+        filling->blocks[b]->has[strip] = 1;
+    mem_free(makes);
 }
 
 static bool has_strips(const struct coded *coded, struct block_strips strips)
@@ -299,18 +266,34 @@ static bool has_all(const struct coded *coded)
             has_strips(coded, block_strips_all(shape, EVALUATE_BACK)));
 }
 
+static bool all_filled(const struct filling *filling)
+{
+    for (uint32_t b = 0; b < filling->count; b++) {
+        if (!has_all(filling->blocks[b]))
+            return false;
+    }
+    return true;
+}
+
+enum err coded_fill_all(struct coded *const *blocks, uint32_t count,
+                        const struct dataset *data, struct pool *pool,
+                        const struct flag *cancel)
+{
+    const struct block_shape *shape = &blocks[0]->shape;
+    struct filling filling = {blocks, count, data, cancel};
+
+    if (!all_filled(&filling))
+        pool->run(pool, fill_one, &filling,
+                  block_chunks(shape) + (shape->copies - 1) * shape->chunks);
+    if (all_filled(&filling))
+        return ERR_OK;
+    return raised(cancel) ? ERR_CANCELLED : ERR_NOMEM;
+}
+
 enum err coded_fill(struct coded *coded, const struct dataset *data,
                     struct pool *pool, const struct flag *cancel)
 {
-    const struct block_shape *shape = &coded->shape;
-    struct filling filling = {coded, data, cancel};
-
-    if (!has_all(coded))
-        pool->run(pool, fill_one, &filling,
-                  block_chunks(shape) + (shape->copies - 1) * shape->chunks);
-    if (has_all(coded))
-        return ERR_OK;
-    return raised(cancel) ? ERR_CANCELLED : ERR_NOMEM;
+    return coded_fill_all(&coded, 1, data, pool, cancel);
 }
 
 /* --- products ------------------------------------------------------------ */

@@ -56,10 +56,16 @@ MUST_CHECK enum err coded_strip_encode(const struct dataset *data,
 MUST_CHECK enum err coded_strip_store(struct coded *coded, uint32_t strip,
                                       const uint8_t *in, size_t size);
 
-/* Make all strips that are missing from `data`, which has all rows.
- * ERR_CANCELLED once `cancel` (may be NULL) is raised: call again. */
+/* Make all strips that are missing from `data`, which has all rows: of one
+ * block, or of several of the same shape, for which rows are read once (wide
+ * ones once more).  ERR_CANCELLED once `cancel` (may be NULL) is raised: call
+ * again. */
 MUST_CHECK enum err coded_fill(struct coded *coded, const struct dataset *data,
                                struct pool *pool, const struct flag *cancel);
+MUST_CHECK enum err coded_fill_all(struct coded *const *blocks, uint32_t count,
+                                   const struct dataset *data,
+                                   struct pool *pool,
+                                   const struct flag *cancel);
 /* The range [first, end) of the product that is asked for, whose strips are
  * there: of w[block_in] into vector[0..end - first) or, COMBINE, which reads
  * w[first..end), into vector[0..block_out).  ERR_CANCELLED as above, ERR_NOMEM;

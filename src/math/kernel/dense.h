@@ -66,6 +66,7 @@ struct dense_ops {
     void (*scores)(const struct dense_rows *in, const double *w, double *z);
     void (*columns)(const struct dense_rows *in, const double *r, size_t first,
                     size_t count, double *g);
+    void (*widen)(const struct dense_rows *in, double *xs);
     /* exp(x), x <= 0, and log1p(x), 0 <= x <= 1, of 8 values each: for the
      * accuracy test. */
     void (*exp8)(const double *x, double *out);

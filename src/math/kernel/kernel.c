@@ -71,6 +71,11 @@ void kernel_columns(enum isa isa, const struct dense_rows *in, const double *r,
     usable(isa, in)->columns(in, r, first, count, g);
 }
 
+void kernel_widen(enum isa isa, const struct dense_rows *in, double *xs)
+{
+    usable(isa, in)->widen(in, xs);
+}
+
 static float narrow_value(const struct dense_rows *in, size_t at)
 {
     uint32_t bits = 0;

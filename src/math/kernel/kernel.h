@@ -107,6 +107,9 @@ void kernel_slopes(enum isa isa, struct loss loss, bool second, double *z,
  * Not for F64, which floats do not hold. */
 const float *kernel_row(const struct dense_rows *in, uint32_t i, float *room);
 
+/* All values as doubles, padding and all: rows * stride of them. */
+void kernel_widen(enum isa isa, const struct dense_rows *in, double *xs);
+
 /* z_i of every row, same definition; for prediction and metrics. */
 void kernel_scores(enum isa isa, const struct dense_rows *in, const double *w,
                    double *z);

@@ -274,6 +274,44 @@ static void test_blocks(void **state)
     }
 }
 
+/* Blocks that are made together, one of a single part and one that has a strip
+ * already among them, are those that are made by themselves. */
+static void check_together(const struct dataset *data)
+{
+    const struct block_shape shape = coded_shape(data, 3, 2);
+    struct coded together[3];
+    struct coded alone[3];
+    struct coded *blocks[3];
+    struct block_term terms[3];
+
+    for (uint32_t b = 0; b < 3; b++) {
+        const uint32_t count = b == 1 ? 1 : 3;
+
+        for (uint32_t k = 0; k < count; k++)
+            terms[k] = term_of(&shape, b == 1 ? 2 : k, rng_normal_at(12, b, k));
+        assert_int_equal(coded_init(&together[b], &shape, terms, count),
+                         ERR_OK);
+        assert_int_equal(coded_init(&alone[b], &shape, terms, count), ERR_OK);
+        assert_int_equal(coded_fill(&alone[b], data, pool_serial(), NULL),
+                         ERR_OK);
+        blocks[b] = &together[b];
+    }
+    coded_close(&together[2]);
+    ship(data, &alone[2], &together[2]);
+    assert_int_equal(coded_fill_all(blocks, 3, data, pool_serial(), NULL),
+                     ERR_OK);
+    for (uint32_t b = 0; b < 3; b++) {
+        assert_memory_equal(together[b].tall, alone[b].tall,
+                            (size_t)block_rows(&shape) * block_pad(shape.cols) *
+                                sizeof(double));
+        assert_memory_equal(together[b].wide, alone[b].wide,
+                            (size_t)block_cols(&shape) * block_pad(shape.rows) *
+                                sizeof(double));
+        coded_close(&together[b]);
+        coded_close(&alone[b]);
+    }
+}
+
 /* Sparse rows give the block of the same dense ones. */
 static void test_sparse_rows(void **state)
 {
@@ -303,8 +341,45 @@ static void test_sparse_rows(void **state)
     assert_int_equal(coded_init(&coded, &shape, terms, 3), ERR_OK);
     assert_int_equal(coded_fill(&coded, &data, pool_serial(), NULL), ERR_OK);
     check_products(&coded, &matrix);
+    check_together(&data);
     coded_close(&coded);
     dataset_close(&data);
+}
+
+/* Of every form that rows lie in. */
+static void test_narrow_rows(void **state)
+{
+    (void)state;
+    for (enum storage storage = STORAGE_F32; storage <= STORAGE_PIXEL;
+         storage++) {
+        const struct dataset_shape narrow = {
+            .storage = storage, .rows = 61, .cols = 13, .chunk_rows = 8};
+        struct matrix matrix = {.rows = 61, .cols = 13};
+        struct dataset data;
+        struct coded coded;
+        struct block_shape shape;
+        struct block_term terms[3];
+
+        if (storage == STORAGE_INDEX || storage == STORAGE_CSR)
+            continue;
+        assert_int_equal(dataset_init_shape(&data, &narrow), ERR_OK);
+        chunkset_fill(&data.present);
+        for (uint32_t i = 0; i < 61; i++) {
+            for (uint32_t j = 0; j < 13; j++)
+                matrix.x[i][j] = rng_unit_at(8, i, j) < .5;
+            storage_pack(storage, matrix.x[i], 13, dataset_row(&data, i));
+        }
+        shape = coded_shape(&data, 3, 2);
+        for (uint32_t part = 0; part < 3; part++)
+            terms[part] = term_of(&shape, part, .5 + part);
+        assert_int_equal(coded_init(&coded, &shape, terms, 3), ERR_OK);
+        assert_int_equal(coded_fill(&coded, &data, pool_serial(), NULL),
+                         ERR_OK);
+        check_products(&coded, &matrix);
+        check_together(&data);
+        coded_close(&coded);
+        dataset_close(&data);
+    }
 }
 
 /* --- many rows and columns -------------------------------------------------
@@ -601,6 +676,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_sparse_rows),
+        cmocka_unit_test(test_narrow_rows),
         cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_one_copy),
         cmocka_unit_test(test_strips_of_ranges),

@@ -171,6 +171,7 @@ static void test_weigh(void **state)
     for (unsigned c = 0; c < 2 * sizeof counts / sizeof *counts; c++) {
         const size_t count = counts[c / 2];
         static double to[COUNT_MAX];
+        static _Alignas(64) double past[COUNT_MAX + 2];
 
         assert_int_equal(isa_choose(sets[c % 2], NULL), ERR_OK);
         for (uint32_t terms = 1; terms <= 4; terms++) {
@@ -184,6 +185,10 @@ static void test_weigh(void **state)
                     sum += weight[k] * from[k][j];
                 assert_true(to[j] == sum);
             }
+            memset(past, 0xff, sizeof past);
+            vec_weigh_past(weight, from, terms, count, past + c % 3);
+            vec_past_end();
+            assert_memory_equal(past + c % 3, to, count * sizeof *to);
         }
     }
 }
