@@ -7,6 +7,7 @@ import os
 import random
 import re
 import shlex
+import struct
 import subprocess
 import sys
 import time
@@ -71,6 +72,15 @@ def rows(name, seed):
             sign = "+1" if x[0] - x[1] + rng.gauss(0, .3) > 0 else "-1"
             file.write(sign + "".join(f" {j}:{v:.3f}" for j, v in
                                       enumerate(x, 1)) + "\n")
+
+
+def matrix(name, size):
+    """`size` by `size` doubles, npy."""
+    head = (f"{{'descr': '<f8', 'fortran_order': False, "
+            f"'shape': ({size}, {size}), }}\n").encode()
+    with open(name, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head)
+        file.write(struct.pack(f"<{size * size}d", *range(size * size)))
 
 
 def address(folder):
@@ -142,6 +152,8 @@ def flags():
 for at, file in enumerate(["yours.svm", "test.svm", "mine0.svm", "mine1.svm",
                            "mine2.svm"]):
     rows(file, at)
+for file in ("A.npy", "B.npy"):
+    matrix(file, 12)
 flags()
 first_block()
 network()
