@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "cli/many.h"
 #include "cli/run.h"
+#include "cli/show/ending.h"
 #include "cli/show/metrics_show.h"
 
 /* Pearson's correlation, squared, as LIBLINEAR adds it up. */
@@ -54,6 +55,7 @@ static void show_text(const struct setup *setup, const struct folds *folds,
     }
     (void)printf("steps      %llu in %.3f s\n",
                  (unsigned long long)trial->steps, seconds);
+    ending_folds(setup, trial);
 }
 
 static void show_json(const struct run *run, const struct folds *folds,

@@ -8,6 +8,7 @@
 #include "cli/many.h"
 #include "cli/run.h"
 #include "cli/show/announce.h"
+#include "cli/show/ending.h"
 #include "cli/show/metrics_show.h"
 #include "learn/grid.h"
 
@@ -149,6 +150,8 @@ static enum err report(struct run *run, const struct grid *grid, double seconds,
         show_text(grid, run->setup->metric);
     if (option_given(&run->cli->options, OPT_SAVE))
         err = refit(run, grid, object, good, why);
+    else if (object == NULL)
+        ending_folds(run->setup, &grid->trial[grid->order[0]]);
     if (object != NULL && err == ERR_OK)
         say_json(object);
     else

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "base/flag.h"
+#include "learn/family/constant.h"
 #include "learn/setup.h"
 
 #define FOLD_NEVER UINT32_MAX
@@ -49,6 +50,8 @@ struct fold {
     double objective; /* As shown: numbers.h. */
     double seconds;
     struct digest hash; /* Of the model. */
+    enum optim_end end;
+    char nothing[CONSTANT_TEXT]; /* Of one that learnt nothing: what is said. */
     enum err err;
     bool diverged; /* Its numbers ran away, which is ERR_RANGE. */
     struct why why;

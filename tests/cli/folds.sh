@@ -26,3 +26,13 @@ for way in "-v 3" "-v 3 --grid model=logistic,svm" "--grid optim=newton --valid 
     [ "$(folds_of $way)" = "$(folds_of $way --l2 0.0033333333333333335)" ] &&
         echo "$way: the same"
 done
+echo "--- what a training alone would say is wrong, once"
+awk 'BEGIN { print "a,b,y"; for (i = 0; i < 200; i++)
+    printf "%d,%g,%d\n", i * 37 % 200 * 9, i % 7 / 1000, i % 2 }' >sizes.csv
+few() { "$MUSTER" train sizes.csv "$@" 2>/dev/null | grep '^ '; }
+few --batch 32 --optim gd -v 3
+few --batch 32 --optim gd --grid l2=0,0.1
+few --batch 32 --optim gd --grid l2=0,0.1 best.model
+few --scale standard --batch 32 --optim gd -v 3
+few --net "dense8 relu dense2" --passes 3 --scale none --lr 3 -v 3
+few --net "dense8 relu dense2" --passes 3 --scale none --grid lr=3,4

@@ -485,6 +485,28 @@ void ending_text(const struct run *run, const struct train_result *result)
                     stdout);
 }
 
+void ending_folds(const struct setup *setup, const struct trial *trial)
+{
+    const char *nothing = NULL;
+    uint32_t slow = 0, idle = 0;
+
+    for (uint32_t i = 0; i < trial->folds; i++) {
+        const struct fold *const fold = &trial->fold[i];
+
+        slow += fold->end == OPTIM_STEPS || fold->end == OPTIM_STALLED;
+        idle += fold->nothing[0] != '\0';
+        if (nothing == NULL && fold->nothing[0] != '\0')
+            nothing = fold->nothing;
+    }
+    if (slow > 0 && setup_family(setup)->converges)
+        columns_text(setup);
+    if (nothing != NULL && trial->folds == 1)
+        (void)printf("           %s\n", nothing);
+    else if (nothing != NULL)
+        (void)printf("           %u of %u folds learnt nothing: %s\n", idle,
+                     trial->folds, nothing);
+}
+
 void ending_json(const struct setup *setup, const struct train_result *result,
                  json_t *object)
 {

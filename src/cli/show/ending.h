@@ -17,6 +17,7 @@
 #include <stdbool.h>
 
 #include "cli/run.h"
+#include "learn/folds.h"
 
 /* Lines of the result ... */
 void ending_text(const struct run *run, const struct train_result *result);
@@ -24,5 +25,9 @@ void ending_text(const struct run *run, const struct train_result *result);
  * and excess; of networks beats_constant. */
 void ending_json(const struct setup *setup, const struct train_result *result,
                  json_t *object);
+
+/* Of folds what `train` alone would say is wrong, once: columns that slow those
+ * that did not converge, and that nothing was learnt. */
+void ending_folds(const struct setup *setup, const struct trial *trial);
 
 #endif /* CLI_ENDING_H */

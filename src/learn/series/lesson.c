@@ -140,7 +140,7 @@ static bool is_open(const struct setup *part, const struct alone_result *result)
 }
 
 static enum err settle(const struct setup *part, struct pool *pool,
-                       struct alone_result *result)
+                       struct alone_result *result, struct fold *fold)
 {
     struct train_result settled = {.weights = result->weights,
                                    .dims = result->dims,
@@ -148,6 +148,8 @@ static enum err settle(const struct setup *part, struct pool *pool,
     const enum err err = setup_family(part)->settle(part, pool, &settled);
 
     result->outcome = settled.outcome;
+    if (err == ERR_OK)
+        (void)constant_sentence(part, &settled, fold->nothing);
     return err;
 }
 
@@ -180,7 +182,7 @@ static enum err judge_result(const struct lesson *lesson, struct fold *fold,
         err = why_set(&fold->why, err,
                       "a score is not finite; a smaller --lr helps");
     if (err == ERR_OK && is_open(part, result))
-        err = settle(part, pool, result);
+        err = settle(part, pool, result, fold);
     close_pool(pool);
     return err;
 }
@@ -200,6 +202,7 @@ static enum err train(const struct lesson *lesson, struct fold *fold)
         err = judge_result(lesson, fold, &result);
     }
     fold->diverged = err == ERR_RANGE;
+    fold->end = result.outcome.end;
     fold->objective = result.outcome.objective * lesson->part.shown_factor;
     mem_free(result.weights);
     return err;
