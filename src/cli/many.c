@@ -52,18 +52,16 @@ static void see(void *context, const struct trace *trace)
 static enum err open_series(struct many *many, struct why *why)
 {
     struct run *const run = many->run;
-    const struct series_options options = {.setup = run->setup,
-                                           .recipe = &run->cli->options.recipe,
-                                           .folder = run->out,
-                                           .stop = &many->stop,
-                                           .context = many,
-                                           .begin = begin,
-                                           .trace = see};
-    enum err err = option_given(&run->cli->options, OPT_LISTEN)
-                       ? why_set(why, ERR_SHAPE,
-                                 "who joins stays for one training, and folds "
-                                 "and grids are many; leave out --listen")
-                       : run_open_folder(run, why);
+    const struct series_options options = {
+        .setup = run->setup,
+        .recipe = &run->cli->options.recipe,
+        .folder = run->out,
+        .more = option_given(&run->cli->options, OPT_SAVE),
+        .stop = &many->stop,
+        .context = many,
+        .begin = begin,
+        .trace = see};
+    const enum err err = run_open_folder(run, why);
 
     if (err != ERR_OK)
         return err;

@@ -301,6 +301,9 @@ static const struct rule rules[] = {
     {TRAIT(OWNERS), TRAIT(MANY),
      "<it> holds rows out, and private rows stay where they are; leave out "
      "--owners"},
+    {TRAIT(SHARED), TRAIT(MANY),
+     "<it> leaves rows out, and --data-shared has all of them; leave it out: "
+     "workers are sent what they lack once"},
     {TRAIT(MANY), TRAIT(RECORD) | TRAIT(TRACE),
      "<it> is of one run, and folds and grids are many; leave it out"},
     {TRAIT(FOLDS) | TRAIT(VALID), 0,

@@ -73,7 +73,8 @@ struct event {
     double loss;         /* MEASURED. */
     const struct digest *digest; /* RECEIPT: of the weights; NULL: not hashed,
                                     the machine is to do it. */
-    const struct chunkset *near; /* RECALLED. */
+    const struct chunkset *near; /* RECALLED, ... */
+    const struct chunkset *held; /* ... and what is in memory; NULL: none. */
     const struct round_key *key; /* COMING. */
 };
 

@@ -56,7 +56,7 @@
 #include "math/exact/tally.h"
 #include "optim/optim.h"
 
-#define MSG_VERSION  17u
+#define MSG_VERSION  18u
 #define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
 #define REASON_SIZE  256u
 #define DIMS_MAX     (UINT32_C(1) << 24)
@@ -387,6 +387,8 @@ struct msg_refuse {
 
 struct msg_bye {
     bool finished; /* The job is done; false: this worker is let go. */
+    bool more;     /* Another job follows here: dial again, as one who has just
+                      come. */
     char reason[REASON_SIZE];
 };
 

@@ -68,12 +68,14 @@ static void put_rows(struct writer *out, const struct dataset_shape *rows)
     put_u32(out, rows->chunk_rows);
     put_u64(out, rows->entries);
     put_u8(out, rows->weighted);
+    put_u8(out, rows->folded);
+    put_u32(out, rows->without);
 }
 
 static void get_rows(struct reader *in, struct dataset_shape *rows)
 {
     char name[NAME_MAX];
-    uint8_t weighted;
+    uint8_t weighted, folded;
 
     get_text(in, name, sizeof name);
     rows->rows = get_u32(in);
@@ -82,9 +84,13 @@ static void get_rows(struct reader *in, struct dataset_shape *rows)
     rows->entries = get_u64(in);
     weighted = get_u8(in);
     rows->weighted = weighted == 1;
+    folded = get_u8(in);
+    rows->folded = folded == 1;
+    rows->without = get_u32(in);
     in->ok = in->ok && storage_parse(name, &rows->storage) && weighted <= 1 &&
-             rows->rows > 0 && rows->rows <= DATA_ROWS_MAX && rows->cols > 0 &&
-             rows->cols <= DATA_COLS_MAX && rows->chunk_rows > 0;
+             folded <= 1 && rows->rows > 0 && rows->rows <= DATA_ROWS_MAX &&
+             rows->cols > 0 && rows->cols <= DATA_COLS_MAX &&
+             rows->chunk_rows > 0;
 }
 
 static void put_subject(struct writer *out, const struct subject *subject)

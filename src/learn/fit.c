@@ -265,6 +265,7 @@ static struct train_options options_of(const struct fit *fit)
         .out = fit->folder,
         .resume = recipe_given(recipe, OPT_RESUME),
         .gathered = fit->gathered,
+        .more = fit->more,
         .respawn = recipe_flag(recipe, OPT_RESPAWN),
         .sync = recipe_flag(recipe, OPT_SYNC),
         .bulk = bulk_of(recipe_text(recipe, OPT_BULK)),

@@ -28,7 +28,7 @@ struct fit {
     void (*trace)(void *context, const struct trace *trace);
     bool stints; /* Trace what everybody did from when to when. */
 
-    bool gathered; /* With workers: as in train_options. */
+    bool gathered, more; /* With workers: as in train_options. */
 
     /* With workers: the run's folder; NULL: one that is gone afterwards. */
     const char *folder;

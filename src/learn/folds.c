@@ -221,27 +221,68 @@ static bool is_stopped(const struct lesson *lesson, bool last)
 }
 
 /* Those of one fold follow each other: they share its rows. */
-static enum err in_turn(struct batch *batch, uint32_t count, struct why *why)
+static struct lesson nth_lesson(const struct batch *batch, uint32_t count,
+                                uint32_t i)
 {
     const uint32_t trials = count / batch->folds->count;
-    enum err err = series_plan(batch->hooks->series, batch->folds,
-                               batch->trials, trials, why);
+
+    return lesson_of(batch, i % trials, i / trials);
+}
+
+/* Those that were over before; the last of the others, or `count`. */
+static uint32_t recall_all(const struct batch *batch, uint32_t count,
+                           bool *known)
+{
+    uint32_t last = count;
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct lesson lesson = nth_lesson(batch, count, i);
+
+        known[i] = lesson_recall(&lesson);
+        if (!known[i])
+            last = i;
+    }
+    return last;
+}
+
+static enum err train_rest(const struct batch *batch, uint32_t count,
+                           bool *known, struct why *why)
+{
+    const uint32_t last = recall_all(batch, count, known);
+    enum err err = ERR_OK;
 
     for (uint32_t i = 0; err == ERR_OK && i < count; i++) {
-        struct lesson lesson = lesson_of(batch, i % trials, i / trials);
+        struct lesson lesson = nth_lesson(batch, count, i);
 
-        if (lesson_recall(&lesson))
+        if (known[i])
             continue;
+        lesson.last = i == last;
         lesson_run(&lesson);
         if (is_over(&lesson)) {
             err = lesson_note(&lesson, why);
             tell_done(batch, &lesson);
         }
-        if (err == ERR_OK && is_stopped(&lesson, i + 1 == count))
+        if (err == ERR_OK && is_stopped(&lesson, i == last))
             return series_stopped(lesson.series, why);
         if (!is_over(&lesson))
             break;
     }
+    return err;
+}
+
+static enum err in_turn(const struct batch *batch, uint32_t count,
+                        struct why *why)
+{
+    bool *const known = mem_new(count, sizeof *known);
+    enum err err;
+
+    if (known == NULL)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    err = series_plan(batch->hooks->series, batch->folds, batch->trials,
+                      count / batch->folds->count, why);
+    if (err == ERR_OK)
+        err = train_rest(batch, count, known, why);
+    mem_free(known);
     return err;
 }
 

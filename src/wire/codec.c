@@ -230,6 +230,7 @@ static void put_body(struct writer *out, const struct msg *msg)
         break;
     case MSG_BYE:
         put_bool(out, msg->bye.finished);
+        put_bool(out, msg->bye.more);
         put_sentence(out, msg->bye.reason);
         break;
     case MSG_ASK:
@@ -345,6 +346,7 @@ static void get_body(struct reader *in, struct codec_room *room, bool here,
         return;
     case MSG_BYE:
         msg->bye.finished = get_bool(in);
+        msg->bye.more = get_bool(in);
         get_sentence(in, msg->bye.reason);
         return;
     case MSG_ASK:

@@ -8,7 +8,8 @@ import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
-from cluster import Tap, Train, kill, train, wait_for, wait_step
+from cluster import (Tap, Train, finish, kill, run, start, train,
+                     wait_for, wait_step)
 
 ROWS = ["gen:gmm:6000,20", "--seed", 5, "--chunk-rows", 64, "--steps", 40]
 GRID = [*ROWS, "-v", 3, "--grid", "l2=0.1,0.001"]
@@ -145,8 +146,50 @@ def kinds(tap):
                    (result, wanted))
 
 
+def taken(pid):
+    """Bytes that a process has read, from links or files."""
+    with open(f"/proc/{pid}/io") as file:
+        return int(file.readline().split()[1])
+
+
+def joined(tap):
+    """Who joins over TLS stays to the end, and is sent the rows once."""
+    rows = ["gen:gmm:20000,60", "--seed", 7, "--steps", 30, "-v", 3, "--grid",
+            "l2=0.1,0.001"]
+    size = 20000 * (60 * 4 + 8 + 4)
+    wanted = table(train(*rows))
+    run("token", "new", "cluster.token")
+    key = ["--token-file", "cluster.token"]
+    job = Train(*rows, "--delay", "exp:0.01", "--listen", "127.0.0.1:0",
+                "--workers", 3, *key, "--out", "joined")
+    address = wait_for(lambda: os.path.exists("joined/address") and
+                       open("joined/address").read().strip(), "an address")
+    join = ["join", address, *key, "--threads", "1", "--name"]
+    workers = [start(*join, name, "--chunk-cache", "none") for name in "abc"]
+    wait_for(lambda: len(lines("joined")) >= 1, "a training")
+    # One sleeps over the end of a training, and does not hear of it.
+    kill(workers[0].pid, signal.SIGSTOP)
+    wait_for(lambda: len(lines("joined")) >= 2, "another one")
+    kill(workers[0].pid, signal.SIGCONT)
+    wait_step("joined", 2, *key)
+    kill(workers[1].pid)
+    kill(job.wait_child("coordinator"))
+    late = start(*join, "late")
+    wait_for(lambda: len(lines("joined")) >= TRAININGS - 1, "the last one")
+    wait_step("joined", 3, *key)
+    read = taken(workers[2].pid)
+    result = job.finish()
+    tap.ok(table(result) == wanted, "joined, left, killed: same table", result)
+    tap.ok(size < read < 2 * size, "a worker is sent the rows once, not for "
+           f"each of {TRAININGS} trainings: {read / size:.2f} times", read)
+    ends = [finish(worker)[0] for worker in (workers[0], workers[2], late)]
+    tap.equal(ends, [0, 0, 0], "all others stay to the end")
+    workers[1].communicate()
+
+
 def main():
     tap = Tap()
+    joined(tap)
     wanted = table(train(*GRID))
     killed_workers(tap, wanted)
     killed_whole(tap, wanted)

@@ -211,7 +211,9 @@ static void on_order(struct relay *relay, const struct msg *msg,
                 relay_pass(actions, msg, i, 0);
         }
         memcpy(relay->reason, msg->bye.reason, sizeof relay->reason);
-        finish(relay, actions, ERR_OK, relay->reason);
+        finish(relay, actions,
+               msg->bye.more && relay->options.stays ? ERR_STALE : ERR_OK,
+               relay->reason);
         break;
     default:
         break; /* The others are not for a relay. */

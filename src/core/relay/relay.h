@@ -48,6 +48,7 @@
 
 struct relay_options {
     char name[NAME_SIZE];
+    bool stays;          /* As in core/worker/worker.h. */
     uint32_t links_max;  /* Connections from below. */
     uint32_t leaves_max; /* Workers below, those of relays included. */
     time_us retry_us;    /* First wait before dialling again; doubles. */

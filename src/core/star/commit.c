@@ -433,6 +433,7 @@ static void finish(struct coordinator *c, struct actions *actions)
             continue;
         bye = coordinator_send(c, actions, link, MSG_BYE);
         bye->bye.finished = done;
+        bye->bye.more = done && c->options.more;
         memcpy(bye->bye.reason, done ? "done" : "stopped", done ? 5 : 8);
     }
     leaves_bye(c, done, done ? "done" : "stopped", actions);

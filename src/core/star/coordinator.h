@@ -61,9 +61,11 @@ struct coordinator_options {
     enum exactness worst; /* ... to one of this class at worst. */
     uint32_t drill;       /* Tests: change every so many steps, whatever it
                              pays; 0 = no. */
-    uint32_t slots;       /* n wanted at the start. */
-    uint32_t links_max;   /* Connections at once: workers and relays. */
-    uint32_t leaves_max;  /* Workers behind relays; 0 = no relays. */
+    bool series;        /* One of several jobs here, one after the other, ... */
+    bool more;          /* ... and not the last. */
+    uint32_t slots;     /* n wanted at the start. */
+    uint32_t links_max; /* Connections at once: workers and relays. */
+    uint32_t leaves_max; /* Workers behind relays; 0 = no relays. */
     struct optim_options optim;
     struct scale *scale;    /* Borrowed; this run's alone, begun by init. */
     struct pool *pool;      /* Borrowed, for long vectors; NULL: none. */

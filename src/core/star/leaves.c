@@ -145,6 +145,7 @@ void leaves_bye(const struct coordinator *c, bool finished, const char *reason,
             continue;
         bye = coordinator_send(c, actions, link, MSG_BYE);
         bye->bye.finished = finished;
+        bye->bye.more = finished && c->options.more;
         (void)snprintf(bye->bye.reason, sizeof bye->bye.reason, "%s", reason);
     }
 }

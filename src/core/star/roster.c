@@ -168,12 +168,34 @@ static void admit(struct coordinator *c, uint32_t link,
     c->view_dirty = true;
 }
 
+/* It was away when the job before this one ended. */
+static bool comes_from_before(const struct coordinator *c,
+                              const struct msg_hello *hello)
+{
+    return c->options.series && hello->job != 0 &&
+           hello->job != c->options.job.id;
+}
+
+static void send_for(struct coordinator *c, uint32_t link,
+                     struct actions *actions)
+{
+    struct msg_bye *bye = &coordinator_send(c, actions, link, MSG_BYE)->bye;
+
+    bye->finished = true;
+    bye->more = true;
+    (void)snprintf(bye->reason, sizeof bye->reason, "done");
+}
+
 void roster_hello(struct coordinator *c, uint32_t link,
                   const struct msg_hello *hello, struct actions *actions)
 {
     const char *problem = objection(c, hello);
     enum name_state name;
 
+    if (comes_from_before(c, hello)) {
+        send_for(c, link, actions);
+        return;
+    }
     if (problem != NULL) {
         reject(c, link, problem, actions);
         return;

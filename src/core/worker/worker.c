@@ -171,7 +171,10 @@ static void on_message(struct worker *worker, const struct msg *msg,
     case MSG_BYE:
         worker_round_end(worker, actions);
         memcpy(worker->reason, msg->bye.reason, sizeof worker->reason);
-        worker_finish(worker, actions, ERR_OK, worker->reason);
+        worker_finish(worker, actions,
+                      msg->bye.more && worker->options.stays ? ERR_STALE
+                                                             : ERR_OK,
+                      worker->reason);
         break;
     case MSG_ECHO: /* That it came is in heard_at. */
         worker_link_echo(worker, &msg->echo);
@@ -247,7 +250,7 @@ void worker_step(struct worker *worker, const struct event *event,
         worker_leave(worker, actions);
         break;
     case EVENT_RECALLED:
-        worker_data_recalled(worker, event->near, actions);
+        worker_data_recalled(worker, event->near, event->held, actions);
         break;
     case EVENT_FETCHED:
         worker_data_fetched(worker, event, actions);

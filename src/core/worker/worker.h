@@ -33,6 +33,8 @@ struct worker_options {
     struct digest data; /* Of what is resident. */
     bool keeps;         /* Has a disk of its own for chunks. */
     bool alone;         /* Has nothing to do with other workers. */
+    bool stays;         /* Told that another job follows, FINISH is ERR_STALE:
+                           whoever drives it begins anew. */
     bool owns;          /* Has private rows, of a job of digest `data`: ... */
     struct digest part; /* ... these, which are ... */
     uint32_t own_first, own_end; /* ... so many of its chunks. */

@@ -97,13 +97,16 @@ void worker_data_chunks(struct worker *worker, const struct msg *msg,
 }
 
 void worker_data_recalled(struct worker *worker, const struct chunkset *near,
-                          struct actions *actions)
+                          const struct chunkset *held, struct actions *actions)
 {
     if (!worker->recalling)
         return;
     worker->recalling = false;
     worker->recalled = true;
     chunkset_copy(&worker->near, near);
+    for (uint32_t chunk = held == NULL ? near->count : chunkset_next(held, 0);
+         chunk < near->count; chunk = chunkset_next(held, chunk + 1))
+        chunkset_add(&worker->held, chunk);
     if (worker->phase == WORKER_SERVING &&
         (worker->counted_on || near->members > 0))
         say_have(worker, actions);

@@ -84,7 +84,7 @@ void worker_data_arrived(struct worker *worker, const struct msg *msg,
 void worker_data_fetch(struct worker *worker, const struct msg_fetch *msg,
                        struct actions *actions);
 void worker_data_recalled(struct worker *worker, const struct chunkset *near,
-                          struct actions *actions);
+                          const struct chunkset *held, struct actions *actions);
 void worker_data_fetched(struct worker *worker, const struct event *event,
                          struct actions *actions);
 /* The coordinator would have its peers fetch from it. */

@@ -58,15 +58,32 @@ static size_t row_bytes(const struct dataset *data)
     return storage_row_bytes(data->storage, data->stride);
 }
 
-static enum err new_arrays(struct dataset *data, bool weighted)
+static enum err new_folds(struct dataset *data,
+                          const struct dataset_shape *shape)
 {
+    if (!shape->folded)
+        return ERR_OK;
+    data->without = shape->without;
+    data->fold = pages_new(data->rows, sizeof *data->fold);
+    if (shape->weighted)
+        data->given = pages_new(data->rows, sizeof *data->given);
+    return data->fold == NULL || (shape->weighted && data->given == NULL)
+               ? ERR_NOMEM
+               : ERR_OK;
+}
+
+static enum err new_arrays(struct dataset *data,
+                           const struct dataset_shape *shape)
+{
+    const bool weighted = shape->weighted || shape->folded;
     const uint64_t rows = data->rows;
 
     data->y = pages_new(rows, sizeof *data->y);
     data->label = mem_new(2, sizeof *data->label);
     if (data->y == NULL || data->label == NULL)
         return ERR_NOMEM;
-    if (weighted && dataset_add_weights(data) != ERR_OK)
+    if (new_folds(data, shape) != ERR_OK ||
+        (weighted && dataset_add_weights(data) != ERR_OK))
         return ERR_NOMEM;
     if (!dataset_is_sparse(data)) {
         data->x = pages_new(rows, row_bytes(data));
@@ -124,7 +141,7 @@ enum err dataset_init_shape(struct dataset *data,
     err = chunkset_init(&made.present, dataset_chunks(&made));
     if (err != ERR_OK)
         return err;
-    err = new_arrays(&made, shape->weighted);
+    err = new_arrays(&made, shape);
     if (err != ERR_OK) {
         dataset_close(&made);
         return err;
@@ -203,9 +220,34 @@ struct dataset_shape dataset_shape(const struct dataset *data)
         .cols = data->cols,
         .chunk_rows = data->chunk_rows,
         .entries = data->entries,
-        .weighted = data->weight != NULL,
+        .weighted =
+            data->fold != NULL ? data->given != NULL : data->weight != NULL,
+        .folded = data->fold != NULL,
+        .without = data->fold != NULL ? data->without : 0,
         .image = data->image,
     };
+}
+
+void dataset_leave_out(struct dataset *data, uint32_t fold)
+{
+    CHECK(data->fold != NULL && data->weight != NULL);
+    data->without = fold;
+    for (uint32_t row = 0; row < data->rows; row++) {
+        const double given = data->given == NULL ? 1 : data->given[row];
+
+        data->weight[row] = data->fold[row] == fold ? 0 : given;
+    }
+}
+
+bool dataset_has_shape(const struct dataset *data,
+                       const struct dataset_shape *shape)
+{
+    const struct dataset_shape is = dataset_shape(data);
+
+    return is.storage == shape->storage && is.rows == shape->rows &&
+           is.cols == shape->cols && is.chunk_rows == shape->chunk_rows &&
+           is.entries == shape->entries && is.weighted == shape->weighted &&
+           is.folded == shape->folded;
 }
 
 /* Arrays of a cached data set lie in the file's mapping. */
@@ -230,6 +272,8 @@ void dataset_close(struct dataset *data)
     release(data, data->original, data->cols, sizeof *data->original);
     release(data, data->y, data->rows, sizeof *data->y);
     release(data, data->weight, data->rows, sizeof *data->weight);
+    release(data, data->fold, data->rows, sizeof *data->fold);
+    release(data, data->given, data->rows, sizeof *data->given);
     mem_free(data->label);
     mem_free(data->cut);
     chunkset_close(&data->present);

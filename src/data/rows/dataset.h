@@ -57,6 +57,10 @@ struct dataset {
     double *y;          /* rows; -1/+1 for two labels, 0..classes-1 for more and
                            for softmax, as read for regression. */
     double *weight;     /* Sample (times class) weights; NULL: all 1. */
+    uint32_t *fold;     /* Which part of the rows each is in, for trainings that
+                           leave one out; NULL: there are none.  Then ... */
+    uint32_t without;   /* ... rows of this one have no weight, whatever ... */
+    double *given;      /* ... theirs is; NULL: all 1. */
     double *label;      /* classes of them, ascending: what was read; room for
                            two at least. */
     uint32_t classes;   /* Distinct labels seen, 0 = more than CLASSES_MAX. */
@@ -77,6 +81,8 @@ struct dataset_shape {
     uint32_t rows, cols, chunk_rows;
     uint64_t entries; /* Sparse only. */
     bool weighted;
+    bool folded;        /* Each row is in a fold, ... */
+    uint32_t without;   /* ... and those of this one are left out. */
     struct image image; /* Of no use to who only computes: not sent. */
 };
 
@@ -100,6 +106,13 @@ MUST_CHECK enum err dataset_set_labels(struct dataset *data,
                                        const double *label, uint32_t count);
 /* Make room for sample weights, all 1; fine if there is. */
 MUST_CHECK enum err dataset_add_weights(struct dataset *data);
+
+/* Of rows in folds: another one is left out from now on.  What is shipped of a
+ * chunk stays the same. */
+void dataset_leave_out(struct dataset *data, uint32_t fold);
+/* Could the rows be those of that shape, whichever fold is left out? */
+bool dataset_has_shape(const struct dataset *data,
+                       const struct dataset_shape *shape);
 
 /* Rows that are elsewhere: the shape, without room for any.  File i of `count`
  * has rows[i] of them. */

@@ -2,7 +2,9 @@
  * dataset_ship.c - a chunk as bytes, and back.
  *
  *     y         rows f64
- *     weight    rows f64, if the data set has weights
+ *     weight    rows f64, if the data set has weights: those that were given,
+ *               whichever fold is left out
+ *     fold      rows u32, if the data set has folds
  *     dense     rows x cols values of the storage, no padding but whole bytes
  *     sparse    u64 offset of the chunk's first entry among all, then
  *               rows u32 lengths, columns u32, values f32 (csr)
@@ -34,12 +36,20 @@ static size_t entry_bytes(const struct dataset *data)
            (data->storage == STORAGE_CSR ? sizeof *data->value : 0);
 }
 
+/* Weights as they travel; NULL: all 1. */
+static double *own_weights(const struct dataset *data)
+{
+    return data->fold != NULL ? data->given : data->weight;
+}
+
 /* Of `rows` rows with `entries` entries among them. */
 static size_t shipped_bytes(const struct dataset *data, uint32_t rows,
                             uint64_t entries)
 {
     const size_t numbers =
-        sizeof *data->y + (data->weight == NULL ? 0 : sizeof *data->weight);
+        sizeof *data->y +
+        (own_weights(data) == NULL ? 0 : sizeof *data->weight) +
+        (data->fold == NULL ? 0 : sizeof *data->fold);
 
     if (!dataset_is_sparse(data))
         return rows * (numbers + dense_bytes(data));
@@ -100,8 +110,10 @@ void dataset_chunk_encode(const struct dataset *data, uint32_t chunk,
 
     CHECK(chunkset_has(&data->present, chunk));
     out = put(out, data->y + first, rows * sizeof *data->y);
-    if (data->weight != NULL)
-        out = put(out, data->weight + first, rows * sizeof *data->weight);
+    if (own_weights(data) != NULL)
+        out = put(out, own_weights(data) + first, rows * sizeof *data->weight);
+    if (data->fold != NULL)
+        out = put(out, data->fold + first, rows * sizeof *data->fold);
     if (dataset_is_sparse(data)) {
         encode_sparse(data, first, rows, out);
         return;
@@ -315,31 +327,49 @@ static enum err decode_dense(struct dataset *data, uint32_t chunk,
     return ERR_OK;
 }
 
+/* What a fold that is left out makes of the weights. */
+static void take_folds(struct dataset *data, uint32_t first, uint32_t rows,
+                       const uint8_t *in)
+{
+    memcpy(data->fold + first, in, rows * sizeof *data->fold);
+    for (uint32_t row = first; row < first + rows; row++) {
+        const double given = data->given == NULL ? 1 : data->given[row];
+
+        data->weight[row] = data->fold[row] == data->without ? 0 : given;
+    }
+}
+
 enum err dataset_chunk_decode(struct dataset *data, uint32_t chunk,
                               const uint8_t *in, size_t size)
 {
-    const bool weighted = data->weight != NULL;
+    double *const weight = own_weights(data);
     uint32_t first;
     uint32_t rows;
-    size_t numbers;
+    size_t numbers, folds;
     enum err err;
 
     if (chunk >= data->present.count)
         return ERR_FORMAT;
     first = first_row(data, chunk);
     rows = dataset_chunk_size(data, chunk);
-    numbers = rows * sizeof *data->y * (weighted ? 2 : 1);
-    if (size < numbers || !all_finite_f64(in, numbers / sizeof *data->y))
+    numbers = rows * sizeof *data->y * (weight != NULL ? 2 : 1);
+    folds = data->fold == NULL ? 0 : rows * sizeof *data->fold;
+    if (size < numbers + folds ||
+        !all_finite_f64(in, numbers / sizeof *data->y))
         return ERR_FORMAT;
     err = dataset_is_sparse(data)
-              ? decode_sparse(data, chunk, in + numbers, size - numbers)
-              : decode_dense(data, chunk, in + numbers, size - numbers);
+              ? decode_sparse(data, chunk, in + numbers + folds,
+                              size - numbers - folds)
+              : decode_dense(data, chunk, in + numbers + folds,
+                             size - numbers - folds);
     if (err != ERR_OK)
         return err;
     memcpy(data->y + first, in, rows * sizeof *data->y);
-    if (weighted)
-        memcpy(data->weight + first, in + rows * sizeof *data->y,
+    if (weight != NULL)
+        memcpy(weight + first, in + rows * sizeof *data->y,
                rows * sizeof *data->weight);
+    if (data->fold != NULL)
+        take_folds(data, first, rows, in + numbers);
     chunkset_add(&data->present, chunk);
     return ERR_OK;
 }

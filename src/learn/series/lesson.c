@@ -194,7 +194,7 @@ static enum err train(const struct lesson *lesson, struct fold *fold)
         lesson->series == NULL
             ? train_here(lesson, &result, &fold->why)
             : series_train(lesson->series, &lesson->part, lesson->trial,
-                           lesson->fold, &result, &fold->why);
+                           lesson->fold, lesson->last, &result, &fold->why);
 
     if (err == ERR_OK) {
         fold->steps = result.steps;
@@ -235,6 +235,13 @@ static enum err prepare(struct lesson *lesson, struct why *why)
     return ERR_OK;
 }
 
+static void name_folds(const struct lesson *lesson, struct dataset *data)
+{
+    data->fold = lesson->folds->of;
+    data->without = lesson->fold;
+    data->given = lesson->setup->data.weight;
+}
+
 static enum err teach(struct lesson *lesson, struct fold *fold)
 {
     struct setup *part = &lesson->part;
@@ -250,9 +257,13 @@ static enum err teach(struct lesson *lesson, struct fold *fold)
     part->start = NULL;
     part->data = *lesson->data;
     part->data.weight = lesson->taught;
+    if (lesson->series != NULL && !apart) /* The same to ship for all folds. */
+        name_folds(lesson, &part->data);
     if (apart) {
         part->data = (struct dataset){0};
         err = take_rows(lesson, &part->data);
+        if (err == ERR_OK && lesson->series != NULL)
+            dataset_know(&part->data); /* Many ask. */
     }
     if (err == ERR_OK)
         err = prepare(lesson, &fold->why);
@@ -292,6 +303,8 @@ static enum err run_fold(struct lesson *lesson, struct fold *fold)
     lesson->data = &lesson->setup->data;
     if (encoded) {
         err = encode_fold(lesson, &lesson->own, &fold->why);
+        if (err == ERR_OK && lesson->series != NULL)
+            dataset_know(&lesson->own);
         lesson->data = &lesson->own;
     }
     if (err == ERR_OK)

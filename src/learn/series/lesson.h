@@ -14,6 +14,7 @@ struct lesson {
     uint32_t fold;
     const struct flag *stop;
     struct series *series; /* Workers do it; NULL: this thread. */
+    bool last;             /* ... and it is the last that they do. */
     /* Not the caller's business. */
     const struct dataset *data; /* All rows, as this training has them: ... */
     struct dataset own;         /* ... here, if it has an encoder of its own. */

@@ -176,23 +176,16 @@ static void hand_over(struct train_result *from, struct alone_result *to)
     from->weights = NULL;
 }
 
-static enum err train_in(struct series *series, const struct setup *part,
-                         const struct recipe *recipe, const char *folder,
+static enum err train_in(struct series *series, const struct fit *like,
                          struct alone_result *result, struct why *why)
 {
     const struct series_options *const options = &series->options;
     struct train_result made = {0};
-    struct fit fit = {.setup = part,
-                      .recipe = recipe,
-                      .stop = options->stop,
-                      .context = options->context,
-                      .trace = options->trace,
-                      .folder = folder,
-                      .gathered = series->gathered};
+    struct fit fit = *like;
     enum err err;
 
     if (options->begin != NULL)
-        options->begin(options->context, part, logbook_count(series->book),
+        options->begin(options->context, fit.setup, logbook_count(series->book),
                        series->count);
     err = fit_run(&fit, &made, why);
     series->gathered = true;
@@ -207,20 +200,27 @@ static enum err train_in(struct series *series, const struct setup *part,
 }
 
 enum err series_train(struct series *series, const struct setup *part,
-                      const struct trial *trial, uint32_t fold,
+                      const struct trial *trial, uint32_t fold, bool last,
                       struct alone_result *result, struct why *why)
 {
+    const struct series_options *const options = &series->options;
     struct setup own = *part; /* A view. */
     char path[FILE_PATH_SIZE];
+    const struct fit fit = {.setup = &own,
+                            .recipe = &trial->recipe,
+                            .stop = options->stop,
+                            .context = options->context,
+                            .trace = options->trace,
+                            .folder = path,
+                            .gathered = series->gathered,
+                            .more = !last || options->more};
     enum err err;
 
     CHECK(series->book != NULL);
     folder_of(series, (uint32_t)(trial - series->trials), fold, path);
     own.waited_us = clock_now_us() - series->began;
     err = open_folder(path, why);
-    return err == ERR_OK
-               ? train_in(series, &own, &trial->recipe, path, result, why)
-               : err;
+    return err == ERR_OK ? train_in(series, &fit, result, why) : err;
 }
 
 enum err series_done(struct series *series, const struct entry *entry,

@@ -22,6 +22,7 @@ struct series_options {
     struct setup *setup; /* Its door is opened, and stays so. */
     const struct recipe *recipe;
     const char *folder; /* Ours. */
+    bool more;          /* Another run follows at the door when all are over. */
     const struct flag *stop;
 
     /* Who looks on; any may be NULL. */
@@ -46,12 +47,13 @@ MUST_CHECK enum err series_plan(struct series *series,
                                 struct why *why);
 struct logbook *series_logbook(const struct series *series);
 
-/* One training of `part`.  ERR_CANCELLED: it was told to stop, its state is
- * saved.  ERR_RANGE: it diverged. */
+/* One training of `part`; after the last no other one follows.  ERR_CANCELLED:
+ * it was told to stop, its state is saved.  ERR_RANGE: it diverged. */
 MUST_CHECK enum err series_train(struct series *series,
                                  const struct setup *part,
                                  const struct trial *trial, uint32_t fold,
-                                 struct alone_result *result, struct why *why);
+                                 bool last, struct alone_result *result,
+                                 struct why *why);
 /* It is over, and what it came to as well. */
 MUST_CHECK enum err series_done(struct series *series,
                                 const struct entry *entry, const double *scores,

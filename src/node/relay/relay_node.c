@@ -500,6 +500,7 @@ static enum err open_core(struct node *node)
     struct relay_options core = {
         .links_max = options->leaves_max + LINKS_SPARE,
         .leaves_max = options->leaves_max,
+        .stays = options->stays,
         .retry_us = RETRY_US,
         .retry_max_us = RETRY_MAX_US,
         .give_up_us = options->give_up_us,

@@ -27,10 +27,11 @@ struct relay_node_options {
     uint32_t leaves_max; /* Workers behind it. */
     time_us give_up_us;  /* Unreachable for so long; TIME_NEVER = never. */
     bool interrupt;      /* SIGINT, too, means leave. */
+    bool stays;          /* For the next job, if there is one. */
 };
 
 /* Serve until the job is done (ERR_OK), or until it cannot go on (the sentence
- * says why). */
+ * says why).  ERR_STALE: another job follows, for one that stays. */
 MUST_CHECK enum err relay_node_run(const struct relay_node_options *options,
                                    struct why *why);
 

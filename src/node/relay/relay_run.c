@@ -26,6 +26,7 @@ static enum err run_with(const struct relay_run_options *options,
         .leaves_max = LEAVES_MAX,
         .give_up_us = options->give_up_us,
         .interrupt = true,
+        .stays = true,
     };
     char text[NET_TEXT_SIZE];
     enum err err = ERR_OK;
@@ -49,7 +50,9 @@ static enum err run_with(const struct relay_run_options *options,
     node.listen_fd = listener.fd;
     log_name(node.name);
     options->ready(options->context, net_text(&listener.local, text));
-    err = relay_node_run(&node, why);
+    do
+        err = relay_node_run(&node, why);
+    while (err == ERR_STALE);
     net_close(&listener);
     return err;
 }

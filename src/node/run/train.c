@@ -51,7 +51,17 @@
 #define BERTHS_SPARE     16u /* Joiners and late starts. */
 #define LINKS_SPARE      16u /* Old sessions not yet gone. */
 
+/* What the chunks of a data set are, for the runs at one door. */
+struct keys {
+    struct digest data;
+    uint32_t chunk_rows;
+    bool folded;
+    uint32_t count;
+    struct digest *digests; /* NULL: of none. */
+};
+
 struct train_door {
+    struct keys keys;
     const char *out;
     struct token token;
     struct net_listener listener;
@@ -68,12 +78,12 @@ struct train {
     uint32_t relay_count;
     struct objective objective;
     struct coordinator_options core;
-    struct digest *chunk_digests; /* NULL: not keyed. */
-    char place[PLACE_SIZE];       /* Of shared data; empty: shipped. */
-    struct board *board;          /* NULL: bulk goes over sockets. */
-    bool boardless;               /* No descriptors are left for one. */
-    uint64_t files_before;        /* For limits_files_restore. */
-    int spare_fd;                 /* See coordinator_node.h. */
+    const struct digest *chunk_digests; /* NULL: not keyed. */
+    char place[PLACE_SIZE];             /* Of shared data; empty: shipped. */
+    struct board *board;                /* NULL: bulk goes over sockets. */
+    bool boardless;                     /* No descriptors are left for one. */
+    uint64_t files_before;              /* For limits_files_restore. */
+    int spare_fd;                       /* See coordinator_node.h. */
 };
 
 /* For train_processes, which the screen calls from inside `watch`. */
@@ -206,6 +216,7 @@ void train_door_close(struct train_door *door)
     if (door->listener.fd >= 0)
         ways_forget_address(door->out);
     net_close(&door->listener);
+    mem_free(door->keys.digests);
     token_close(&door->token);
     if (door->lock >= 0)
         file_unlock(door->lock);
@@ -350,19 +361,31 @@ static const char *own_data(const struct train_options *options)
     return NULL;
 }
 
-/* What the chunks are, for workers that may have them already. */
-static enum err key_chunks(struct train *train, struct pool *pool)
+/* Rows of a fold that is left out are shipped like the others, so that a data
+ * set has the same chunks in all folds. */
+static bool are_keys_of(const struct keys *keys, const struct dataset *data)
 {
-    const struct dataset *data = train->options->data;
+    const struct digest digest = dataset_digest(data);
+
+    return keys->digests != NULL && digest_equal(&keys->data, &digest) &&
+           keys->chunk_rows == data->chunk_rows &&
+           keys->folded == (data->fold != NULL) &&
+           keys->count == dataset_chunks(data);
+}
+
+static enum err make_keys(const struct dataset *data, struct pool *pool,
+                          struct keys *keys)
+{
     const uint32_t chunks = dataset_chunks(data);
     struct keying keying = {.data = data};
 
-    if ((train->options->listen == NULL && train->options->shared == NULL) ||
-        code_spec_products(&train->options->code) ||
-        own_data(train->options) != NULL)
-        return ERR_OK;
+    mem_free(keys->digests);
+    *keys = (struct keys){.data = dataset_digest(data),
+                          .chunk_rows = data->chunk_rows,
+                          .folded = data->fold != NULL,
+                          .count = chunks};
     keying.digests = mem_new(chunks, sizeof *keying.digests);
-    train->chunk_digests = keying.digests;
+    keys->digests = keying.digests;
     if (keying.digests == NULL)
         return ERR_NOMEM;
     pool->run(pool, key_chunk, &keying, chunks);
@@ -371,6 +394,24 @@ static enum err key_chunks(struct train *train, struct pool *pool)
             return ERR_NOMEM;
     }
     return ERR_OK;
+}
+
+/* What the chunks are, for workers that may have them already. */
+static enum err key_chunks(struct train *train, struct pool *pool)
+{
+    const struct train_options *const options = train->options;
+    const bool series = options->more || options->gathered;
+    struct keys *const keys = &train->door->keys;
+    enum err err = ERR_OK;
+
+    if ((options->listen == NULL && options->shared == NULL && !series) ||
+        code_spec_products(&options->code) || own_data(options) != NULL)
+        return ERR_OK;
+    if (!are_keys_of(keys, options->data))
+        err = make_keys(options->data, pool, keys);
+    if (err == ERR_OK)
+        train->chunk_digests = keys->digests;
+    return err;
 }
 
 /* The file must be this data set; a path where there is none is written. */
@@ -544,6 +585,8 @@ static void describe_core(struct train *train, const struct digest *data)
         .code = options->code,
         .adapt = options->adapt,
         .worst = options->worst,
+        .series = options->more || options->gathered,
+        .more = options->more,
         .slots = options->slots,
         .links_max = links_max(options),
         .leaves_max = links_max(options),
@@ -769,7 +812,6 @@ static void train_close(struct train *train)
     mem_free(train->relay_doors);
     mem_free(train->ways);
     objective_close(&train->objective);
-    mem_free(train->chunk_digests);
     account_close(&train->supervisor.account);
     if (train->options->door == NULL)
         train_door_close(train->door);

@@ -73,6 +73,7 @@ struct train_options {
     bool resume;
     bool gathered; /* The workers have just ended another run at this door:
                       nobody is waited for who is gone. */
+    bool more;     /* Another run follows there: who joined stays for it. */
     bool respawn;  /* Restart local workers that died. */
     bool sync;
     enum train_bulk bulk;

@@ -65,6 +65,22 @@ static enum err run_owner(const struct join_options *options,
     return err;
 }
 
+/* One job after the other, as long as the coordinator has more. */
+static enum err run_worker(const struct worker_node_options *like,
+                           struct why *why)
+{
+    struct worker_node_options node = *like;
+    struct leftover leftover = {0};
+    enum err err;
+
+    node.leftover = &leftover;
+    do
+        err = worker_node_run(&node, why);
+    while (err == ERR_STALE);
+    leftover_close(&leftover);
+    return err;
+}
+
 static enum err run_with(const struct join_options *options, struct why *why)
 {
     const struct ways *ways = options->ways;
@@ -101,8 +117,10 @@ static enum err run_with(const struct join_options *options, struct why *why)
     if (node.give_up_us == 0)
         node.give_up_us = TIME_NEVER;
     log_name(node.name);
-    return options->own.spec != NULL ? run_owner(options, &node, why)
-                                     : worker_node_run(&node, why);
+    if (options->own.spec != NULL)
+        return run_owner(options, &node, why);
+    return options->user != NULL ? worker_node_run(&node, why)
+                                 : run_worker(&node, why);
 }
 
 enum err join_run(const struct join_options *options, struct why *why)

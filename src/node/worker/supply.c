@@ -348,6 +348,38 @@ const struct chunkset *supply_near(const struct supply *supply)
     return &supply->near;
 }
 
+void leftover_close(struct leftover *leftover)
+{
+    dataset_close(&leftover->data);
+    mem_free(leftover->digests);
+    *leftover = (struct leftover){0};
+}
+
+/* Those that no disk has yet are kept there, as if they had just come. */
+void supply_keeps(struct supply *supply, const struct leftover *leftover,
+                  struct chunkset *present)
+{
+    CHECK(supply->known && present->count == supply->chunks);
+    for (uint32_t i = 0; i < supply->chunks; i++) {
+        if (!chunkset_has(present, i))
+            continue;
+        if (i >= leftover->chunks ||
+            !digest_equal(&leftover->digests[i], &supply->digests[i]))
+            chunkset_remove(present, i);
+        else if (!chunkset_has(&supply->near, i))
+            supply_keep(supply, i);
+    }
+}
+
+void supply_leave(struct supply *supply, struct leftover *leftover)
+{
+    if (!supply->known)
+        return;
+    leftover->chunks = supply->chunks;
+    leftover->digests = supply->digests;
+    supply->digests = NULL;
+}
+
 void supply_want(struct supply *supply, uint32_t first, uint32_t end)
 {
     struct chunkset *wanted = &supply->wanted;

@@ -33,6 +33,15 @@ struct supply_options {
 
 struct supply;
 
+/* Chunks that are in memory from the job before, and what they are. */
+struct leftover {
+    struct dataset data;
+    uint32_t chunks;
+    struct digest *digests; /* NULL: nothing is left. */
+};
+
+void leftover_close(struct leftover *leftover); /* Zeroed is safe. */
+
 /* What was wanted: a chunk, as shipped; or some that are not there. */
 struct fetched {
     uint32_t first, end;
@@ -63,6 +72,12 @@ MUST_CHECK enum err supply_learn(struct supply *supply, const struct job *job,
                                  struct why *why);
 /* What can be fetched; after supply_learn. */
 const struct chunkset *supply_near(const struct supply *supply);
+/* After supply_learn: which chunks of `present`, of the job whose chunks were
+ * `leftover`, are chunks of this one. */
+void supply_keeps(struct supply *supply, const struct leftover *leftover,
+                  struct chunkset *present);
+/* What the chunks are, for the next job: moved out, if it is known. */
+void supply_leave(struct supply *supply, struct leftover *leftover);
 
 void supply_want(struct supply *supply, uint32_t first, uint32_t end);
 /* From a peer.  ERR_NOMEM: nothing will be heard of them. */

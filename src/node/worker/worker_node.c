@@ -538,6 +538,26 @@ static void do_cancel(struct node *node)
     node->stalled = false;
 }
 
+/* Rows of the job before that may be this one's, too; do_recall sees whether
+ * they are. */
+static bool take_leftover(struct node *node, const struct dataset_shape *shape)
+{
+    struct leftover *const left = node->options->leftover;
+
+    if (left == NULL)
+        return false;
+    if (left->digests == NULL || !node->core.job.keyed ||
+        !dataset_has_shape(&left->data, shape)) {
+        leftover_close(left);
+        return false;
+    }
+    node->own = left->data;
+    left->data = (struct dataset){0};
+    if (shape->folded)
+        dataset_leave_out(&node->own, shape->without);
+    return true;
+}
+
 /* The rows that are here, or room for those that come. */
 static enum err open_data(struct node *node, const struct brief *brief)
 {
@@ -552,7 +572,7 @@ static enum err open_data(struct node *node, const struct brief *brief)
         options->user != NULL)
         return ERR_OK;
     err = ops->shape(brief, &shape);
-    if (err == ERR_OK)
+    if (err == ERR_OK && !take_leftover(node, &shape))
         err = dataset_init_shape(&node->own, &shape);
     node->data = &node->own;
     return err;
@@ -688,6 +708,8 @@ static void do_recall(struct node *node, const struct msg_chunks *chunks)
 
     if (err != ERR_OK)
         finish(node, err, why.text[0] != '\0' ? why.text : err_text(err));
+    else if (node->own.present.members > 0)
+        supply_keeps(node->supply, node->options->leftover, &node->own.present);
     node->recalled = err == ERR_OK;
 }
 
@@ -868,7 +890,8 @@ static void feed(struct node *node, const struct event *event)
         compute_here(node);
     if (node->recalled && !node->finished) {
         const struct event recalled = {.kind = EVENT_RECALLED,
-                                       .near = supply_near(node->supply)};
+                                       .near = supply_near(node->supply),
+                                       .held = &node->own.present};
 
         node->recalled = false;
         feed(node, &recalled);
@@ -935,6 +958,7 @@ static enum err open_core(struct node *node, struct why *why)
         .keeps = options->resident == NULL && options->user == NULL &&
                  options->owned == NULL,
         .alone = options->supply.alone,
+        .stays = options->leftover != NULL,
         .data = options->data,
         .retry_us = RETRY_US,
         .retry_max_us = RETRY_MAX_US,
@@ -1001,10 +1025,27 @@ static enum err open_loop(struct node *node)
     return err;
 }
 
+/* For the next job. */
+static void leave_rows(struct node *node)
+{
+    struct leftover *const left = node->options->leftover;
+
+    if (left == NULL || node->supply == NULL)
+        return;
+    leftover_close(left);
+    supply_leave(node->supply, left);
+    if (left->digests == NULL)
+        return;
+    left->data = node->own;
+    node->own = (struct dataset){0};
+}
+
 static void node_close(struct node *node)
 {
     flag_raise(&node->cancel);
     task_free(node->task);
+    if (node->err == ERR_STALE)
+        leave_rows(node);
     supply_free(node->supply);
     peer_server_free(node->server);
     evaluator_close(node->evaluator);

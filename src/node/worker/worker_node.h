@@ -54,11 +54,13 @@ struct worker_node_options {
     const struct net_source *source; /* To dial from; NULL: any. */
     struct notice_options notice;    /* Checked; it means leave as well. */
     struct supply_options supply;    /* Without resident rows. */
+    struct leftover *leftover; /* What the job before left, and this one leaves:
+                                  the worker stays for another.  NULL: not. */
 };
 
 /* Serve until the job is done or this worker is let go (ERR_OK), or until it
- * cannot go on (the sentence says why).  ERR_CANCELLED: the user's function
- * said stop. */
+ * cannot go on (the sentence says why).  ERR_STALE: another job follows, for
+ * one who stays.  ERR_CANCELLED: the user's function said stop. */
 MUST_CHECK enum err worker_node_run(const struct worker_node_options *options,
                                     struct why *why);
 

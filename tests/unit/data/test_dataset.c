@@ -310,6 +310,59 @@ static void test_limits(void **state)
     assert_null(data.x);
 }
 
+/* Rows in folds: a chunk has the same bytes whichever fold is left out, and
+ * whoever decodes it leaves out the one that the shape names. */
+static void test_folds_ship_alike(void **state)
+{
+    for (int weighted = 0; weighted < 2; weighted++) {
+        const struct dataset_shape shape = {.rows = 10,
+                                            .cols = 3,
+                                            .chunk_rows = 4,
+                                            .weighted = weighted == 1,
+                                            .folded = true,
+                                            .without = 2};
+        struct dataset from, to;
+        uint8_t first[256], second[256];
+
+        (void)state;
+        assert_int_equal(dataset_init_shape(&from, &shape), ERR_OK);
+        assert_int_equal(dataset_init_shape(&to, &shape), ERR_OK);
+        chunkset_fill(&from.present);
+        for (uint32_t row = 0; row < 10; row++) {
+            from.fold[row] = row % 3;
+            if (weighted == 1)
+                from.given[row] = row + 2;
+        }
+        for (uint32_t chunk = 0; chunk < 3; chunk++) {
+            const size_t size = dataset_chunk_bytes(&from, chunk);
+
+            assert_true(size <= dataset_chunk_bytes_max(&from));
+            dataset_leave_out(&from, 0);
+            dataset_chunk_encode(&from, chunk, first);
+            dataset_leave_out(&from, 1);
+            dataset_chunk_encode(&from, chunk, second);
+            assert_memory_equal(first, second, size);
+            assert_int_equal(dataset_chunk_decode(&to, chunk, first, size - 1),
+                             ERR_FORMAT);
+            assert_int_equal(dataset_chunk_decode(&to, chunk, first, size),
+                             ERR_OK);
+            dataset_chunk_encode(&to, chunk, second);
+            assert_memory_equal(first, second, size); /* For peers. */
+        }
+        assert_true(dataset_has_shape(&to, &shape));
+        for (uint32_t without = 2; without < 3; without--) {
+            for (uint32_t row = 0; row < 10; row++)
+                assert_true(to.weight[row] == (row % 3 == without ? 0
+                                               : weighted == 1    ? row + 2
+                                                                  : 1));
+            if (without > 0)
+                dataset_leave_out(&to, without - 1);
+        }
+        dataset_close(&from);
+        dataset_close(&to);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +373,7 @@ int main(void)
         cmocka_unit_test(test_bad_chunks),
         cmocka_unit_test(test_every_storage_ships),
         cmocka_unit_test(test_flipped_bytes),
+        cmocka_unit_test(test_folds_ship_alike),
         cmocka_unit_test(test_limits),
     };
 

@@ -422,6 +422,7 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
         break;
     case MSG_BYE:
         msg->bye.finished = rng_chance(rng, 0.5);
+        msg->bye.more = rng_chance(rng, 0.5);
         random_sentence(rng, msg->bye.reason);
         break;
     case MSG_ASK:
