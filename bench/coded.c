@@ -183,7 +183,7 @@ static void products(struct scene *scene, uint32_t repeats)
 
 static double make(struct scene *scene, bool together)
 {
-    struct coded *blocks[BLOCKS_MAX];
+    struct coded *blocks[BLOCKS_MAX] = {0};
     double began;
 
     blank(scene, 1);

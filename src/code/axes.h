@@ -68,6 +68,7 @@ struct placement_ops {
                        double *weight);
     /* Is one draw as good as another? */
     bool fixed;
+    bool uncertified; /* Sets are judged as they come, not before. */
     /* After certifying; NULL: nothing. */
     enum err (*finish)(struct code *code, struct why *why);
 };

@@ -204,6 +204,11 @@ bool code_spec_products(const struct code_spec *spec)
     return (placement_ops(spec->placement)->traits & TRAIT(BLOCKS)) != 0;
 }
 
+bool code_spec_elastic(const struct code_spec *spec)
+{
+    return spec->blocks > 0;
+}
+
 bool code_spec_bitwise(const struct code_spec *spec)
 {
     return code_spec_class(spec) == EXACT_BITWISE;
@@ -328,6 +333,9 @@ static void count_parts(struct code *code)
     const struct placement_ops *place = place_of(code);
 
     code->parts = place->parts == NULL ? code->slots : place->parts(code);
+    code->segments = !code_spec_elastic(&code->spec) ? 1
+                     : code->spec.pieces > 0         ? code->spec.pieces
+                                                     : CODE_SEGMENTS;
     code->span_count =
         place->span_count == NULL ? code->parts : place->span_count(code);
     if (place->plain_spans != NULL)
@@ -348,6 +356,8 @@ static enum err build_coded(struct code *code)
         mem_new((size_t)code->folds * code->slots, sizeof *code->basis);
     if (code->basis == NULL)
         return ERR_NOMEM;
+    if (place->uncertified)
+        return place->draw(code, 0);
     err = decoder_new(code);
     if (err == ERR_OK)
         err = certify_best(code);
@@ -384,7 +394,9 @@ static enum err build_tables(struct code *code, struct why *why)
 enum err code_build(struct code *code, const struct code_spec *spec,
                     uint32_t slots, uint32_t chunks, struct why *why)
 {
-    struct code made = {.spec = *spec, .slots = slots, .chunks = chunks};
+    struct code made = {.spec = *spec,
+                        .slots = spec->blocks > 0 ? spec->blocks : slots,
+                        .chunks = chunks};
     enum err err;
 
     made.carrier = placement_ops(spec->placement)->carrier;
@@ -520,7 +532,8 @@ double code_copies(const struct code *code)
     uint64_t held = 0;
 
     if (code_spec_products(&code->spec)) /* A block of rows, and of columns. */
-        return 2.0 * code->slots * tallest(code) / code->chunks;
+        return (double)code->spec.copies * code->slots * tallest(code) /
+               code->chunks;
 
     for (uint32_t slot = 0; slot < code->slots; slot++) {
         for (uint32_t id = 0; id < code->piece_count; id++) {

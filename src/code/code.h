@@ -27,6 +27,9 @@
  *              mds      coded data: slot i holds row i of a systematic
  *                       Gaussian matrix times the parts, and answers products
  *                       (math/blocks.h); any n-s answers give everything
+ *              cec      mds with blocks for more machines than there are, and
+ *                       rows given out by speed (code/arcs.h): any L machines
+ *                       do, and what each does shrinks as others join
  *              sgc      pairwise balanced copies, weights that need no decoding
  *              local    slot i holds part i, real answers that are averaged
  *              stale    slot i holds part i, real answers, some to older steps
@@ -52,15 +55,18 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "code/arcs.h"
 #include "code/place/placements.h"
 
-#define CODE_SLOTS_MAX    10000u
-#define CODE_NUMERIC_MAX  1000u
-#define CODE_STEAL_PIECES 8u
-#define CODE_PIECES_MAX   64u /* Of a part. */
-#define CODE_RESIDUAL_MAX 1e-12
-#define CODE_GROUP_NONE   UINT32_MAX
-#define CODE_MEMOS        64u
+#define CODE_SLOTS_MAX       10000u
+#define CODE_NUMERIC_MAX     1000u
+#define CODE_STEAL_PIECES    8u
+#define CODE_PIECES_MAX      64u /* Of a part. */
+#define CODE_RESIDUAL_MAX    1e-12
+#define CODE_RESIDUAL_BLOCKS 1e-9 /* ... of sets that came as they came. */
+#define CODE_SEGMENTS        64u
+#define CODE_GROUP_NONE      UINT32_MAX
+#define CODE_MEMOS           64u
 
 #define PLACE_ENUM(upper, lower) PLACE_##upper,
 enum placement { PLACEMENTS(PLACE_ENUM) };
@@ -137,6 +143,9 @@ struct code_spec {
     uint32_t replicas;   /* sgc: copies of a part; 0 = s+1. */
     uint32_t staleness;  /* stale: updates an answer may be behind, B >= 1. */
     uint32_t every;      /* local: own steps between two averages. */
+    uint32_t blocks;     /* cec: P, coded blocks there are, n or more. */
+    uint32_t copies;     /* mds, cec: 2 = of the data by columns, too. */
+    enum arc_rule rule;  /* cec: who computes what. */
     enum decoding decoding;
     const struct code_matrix *matrix; /* matrix: the table; cb: who holds. */
     const double *speed;            /* cb: of the slots; NULL = all the same. */
@@ -173,9 +182,10 @@ struct decoder;
 
 struct code {
     struct code_spec spec;
-    uint32_t slots;  /* n */
-    uint32_t chunks; /* K */
-    uint32_t parts;  /* P */
+    uint32_t slots;    /* n */
+    uint32_t chunks;   /* K */
+    uint32_t parts;    /* P */
+    uint32_t segments; /* Codes of data: pieces that a product is cut into. */
     enum carrier carrier;
     enum exactness exactness; /* The class a step of this code can reach. */
     uint32_t span_count;
@@ -211,11 +221,12 @@ struct code_progress {
     bool late; /* The deadline has passed. */
 };
 
-/* Build for n slots and K >= 1 chunks.  ERR_SHAPE (n < s+1, s+1 does not divide
- * n for frc: says `rep`, k out of 1..n, axes that do not go together, a matrix
- * of another shape) comes with a sentence.  A numeric code whose certificate is
- * above CODE_RESIDUAL_MAX is built, but its class is approx.  Close frees;
- * zeroed memory is safe to close.  Numeric codes cost up to some seconds. */
+/* Build for n slots (cec: spec.blocks, whatever n) and K >= 1 chunks. ERR_SHAPE
+ * (n < s+1, s+1 does not divide n for frc: says `rep`, k out of 1..n, axes that
+ * do not go together, a matrix of another shape) comes with a sentence.  A
+ * numeric code whose certificate is above CODE_RESIDUAL_MAX is built, but its
+ * class is approx.  Close frees; zeroed memory is safe to close.  Numeric codes
+ * cost up to some seconds. */
 MUST_CHECK enum err code_build(struct code *code, const struct code_spec *spec,
                                uint32_t slots, uint32_t chunks,
                                struct why *why);
@@ -282,6 +293,8 @@ double code_copies(const struct code *code);
 bool code_spec_tally(const struct code_spec *spec);
 /* Does it code data, not gradients: are its rounds products? */
 bool code_spec_products(const struct code_spec *spec);
+/* ... and may machines come and go in the middle of a round? */
+bool code_spec_elastic(const struct code_spec *spec);
 /* Is its sum an estimate even when nothing is missing? */
 bool code_spec_estimates(const struct code_spec *spec);
 /* The class of its steps, as long as a certificate does not say worse. */

@@ -77,6 +77,12 @@ static const struct preset presets[] = {
      .placement = PLACE_MDS,
      .stop = STOP_FIRST,
      .keys = ENDS | KEY(S) | KEY(K)},
+    {.name = "cec",
+     .alias = "elastic",
+     .line = "coded data; any L of P machines, who come and go (numeric)",
+     .placement = PLACE_CEC,
+     .stop = STOP_FIRST,
+     .keys = KEY(L) | KEY(P) | KEY(COPIES) | KEY(RULE) | KEY(PIECES)},
     {.name = "agc",
      .alias = "erasurehead",
      .line = "rep, ended after K workers (approximate)",
@@ -260,6 +266,47 @@ static enum err keep_late(const struct preset *preset, struct code_spec *spec,
     return ERR_OK;
 }
 
+/* L and P, in the paper's letters: Yang et al., "Coded elastic computing", ISIT
+ * 2019. */
+static enum err choose_blocks(const struct preset_options *options,
+                              struct code_spec *spec, struct why *why)
+{
+    const uint32_t n = options->workers;
+    const uint32_t l = options->l > 0 ? options->l : (3 * n + 3) / 4;
+    const uint32_t p = options->blocks > 0        ? options->blocks
+                       : 2 * n > CODE_NUMERIC_MAX ? CODE_NUMERIC_MAX
+                                                  : 2 * n;
+
+    if (l > p)
+        return why_set(why, ERR_SHAPE,
+                       "code %s: of p=%u blocks l=%u cannot be wanted; p is "
+                       "the number of machines there can ever be, l how many "
+                       "suffice",
+                       spec->name, p, l);
+    if (n < l)
+        return why_set(why, ERR_SHAPE,
+                       "code %s needs l=%u machines at least, and %u are to "
+                       "start; give -n %u or more, or a smaller l",
+                       spec->name, l, n, l);
+    if (n > p)
+        return why_set(why, ERR_SHAPE,
+                       "code %s has blocks for p=%u machines, and %u are to "
+                       "start; give a larger p",
+                       spec->name, p, n);
+    spec->blocks = p;
+    spec->stragglers = p - l;
+    spec->k = l;
+    spec->copies = options->copies == 0 ? 1 : options->copies;
+    if (options->rule != NULL && strcmp(options->rule, "cyclic") != 0 &&
+        strcmp(options->rule, "wrap") != 0)
+        return why_set(why, ERR_RANGE, "rule=%.32s: expected wrap or cyclic",
+                       options->rule);
+    spec->rule = options->rule != NULL && strcmp(options->rule, "cyclic") == 0
+                     ? ARC_CYCLIC
+                     : ARC_WRAP;
+    return ERR_OK;
+}
+
 enum err preset_spec(const struct preset_options *options,
                      struct code_spec *spec, struct why *why)
 {
@@ -272,6 +319,7 @@ enum err preset_spec(const struct preset_options *options,
         .staleness = options->staleness,
         .every = options->every,
         .decoding = options->decoding,
+        .copies = 2,
         .matrix = options->matrix,
         .speed = options->speed,
         .speeds = options->speeds,
@@ -288,6 +336,8 @@ enum err preset_spec(const struct preset_options *options,
         err = estimate_find(options->estimate, &made.estimate, why);
     if (err == ERR_OK)
         err = choose_stop(options, &made, why);
+    if (err == ERR_OK && made.placement == PLACE_CEC)
+        err = choose_blocks(options, &made, why);
     if (err == ERR_OK && made.placement == PLACE_LOCAL && made.every == 1 &&
         !options->by_rows)
         average_sums(&made);

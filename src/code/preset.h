@@ -2,7 +2,7 @@
  * preset.h - the names people know, as rows of one table.
  *
  * uncoded  ignore (ksync)  frc  rep  cyclic  cb  partial-frc  partial-cyclic
- * matrix:FILE  mds  agc (erasurehead)  sgc  local  stream
+ * matrix:FILE  mds  cec (elastic)  agc (erasurehead)  sgc  local  stream
  * steal
  * What a code does follows from its row, not from its name.  By name others
  * know only the default; campaigns of the simulator, which have odds for each;
@@ -31,6 +31,10 @@ enum preset_key {
     KEY_DECODE,
     KEY_STOP,
     KEY_ESTIMATE,
+    KEY_L,
+    KEY_P,
+    KEY_COPIES,
+    KEY_RULE,
     PRESET_KEYS,
 };
 
@@ -60,6 +64,9 @@ struct preset_options {
     uint32_t staleness; /* ignore: B; 0 = what is late is called off. */
     uint32_t every;     /* local: steps between two averages, PRESET_ONCE. */
     bool by_rows;       /* local: sgd, whose single pass is no sum. */
+    uint32_t l, blocks; /* cec: L and P; 0 = default. */
+    uint32_t copies;    /* cec: 1 or 2; 0 = 1. */
+    const char *rule;   /* cec: wrap or cyclic; NULL = wrap. */
     enum decoding decoding;
     const struct code_matrix *matrix;
     const double *speed;

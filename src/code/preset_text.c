@@ -63,6 +63,16 @@ static const struct key {
                       "for missing parts: exact, reference (nothing), ratio, "
                       "unbiased",
                       TEXT(estimate)},
+    [KEY_L] = {"l", "machines that suffice; three quarters of N",
+               COUNT(l, 1, CODE_NUMERIC_MAX)},
+    [KEY_P] = {"p", "machines there can ever be; 2 N",
+               COUNT(blocks, 1, CODE_NUMERIC_MAX)},
+    [KEY_COPIES] = {"copies",
+                    "1, or 2: twice the storage, and no slow worker is waited "
+                    "for on the way back",
+                    COUNT(copies, 1, 2)},
+    [KEY_RULE] = {"rule", "wrap (loads by speed) or cyclic (as in the paper)",
+                  TEXT(rule)},
 };
 
 const char *preset_key_name(enum preset_key key)

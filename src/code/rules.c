@@ -22,6 +22,7 @@ static const char *const names[TRAITS] = {
     [TRAIT_AVERAGES] = "code local",
     [TRAIT_MIXTURES] = "a code of class numeric, local or sgc",
     [TRAIT_BLOCKS] = "code mds",
+    [TRAIT_ELASTIC] = "code cec",
     [TRAIT_LATE] = "code ignore:staleness=B",
     [TRAIT_COPIES] = "a code but steal, uncoded, ignore or local",
     [TRAIT_MATRIX] = "code matrix",

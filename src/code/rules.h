@@ -19,7 +19,8 @@ enum trait {
     TRAIT_SUMS,       /* Its answers are parts of one sum over all rows. */
     TRAIT_AVERAGES,   /* They are weights, to be averaged. */
     TRAIT_MIXTURES,   /* They are rounded: no two workers give the same. */
-    TRAIT_BLOCKS,     /* Workers hold coded data instead of rows. */
+    TRAIT_BLOCKS,     /* Workers hold coded data instead of rows, ... */
+    TRAIT_ELASTIC,    /* ... and may come and go in mid-round. */
     TRAIT_LATE,       /* Answers may come in a later step. */
     TRAIT_COPIES,     /* Several workers are given the same rows. */
     TRAIT_MATRIX,     /* It is read from a file. */

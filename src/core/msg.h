@@ -56,7 +56,7 @@
 #include "math/exact/tally.h"
 #include "optim/optim.h"
 
-#define MSG_VERSION  18u
+#define MSG_VERSION  19u
 #define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
 #define REASON_SIZE  256u
 #define DIMS_MAX     (UINT32_C(1) << 24)
@@ -67,7 +67,8 @@
 #define ANSWERS_MAX  4096u               /* Answers in one SUM. */
 #define SILENT_MAX   512u                /* Leaves in one WATCH. */
 #define SHARD_MAX    (UINT64_C(1) << 40)
-#define REPEAT_MAX   8u /* Pieces of a leaf that its relay remembers. */
+#define REPEAT_MAX   8u   /* Pieces of a leaf that its relay remembers. */
+#define SEGMENTS_MAX 512u /* Pieces that a product is asked for in. */
 #define PEER_KEY     32u
 #define PEER_HOST    64u /* An address in numbers. */
 
@@ -223,10 +224,19 @@ static inline uint32_t job_shards(const struct job *job)
     return job->scattered > 0 ? job->scattered : job->chunks;
 }
 
-/* The longest list of chunks or shards that a message of it has. */
+/* The most pieces of a round, or terms of a block, ... */
+static inline uint32_t job_items_max(const struct job *job)
+{
+    return job->products && job->chunks < SEGMENTS_MAX ? SEGMENTS_MAX
+                                                       : job->chunks;
+}
+
+/* ... and the longest list of them, or of shards, that a message of it has. */
 static inline uint32_t job_list_max(const struct job *job)
 {
-    return job->scattered > job->chunks ? job->scattered : job->chunks;
+    const uint32_t items = job_items_max(job);
+
+    return job->scattered > items ? job->scattered : items;
 }
 
 struct shards {
@@ -311,11 +321,15 @@ struct msg_round {
     bool patient; /* ... no answer is of use without the others. */
     bool single;  /* ... each answer goes up by itself. */
     enum evaluation_kind kind;
-    uint32_t soft;  /* struct evaluation. */
-    uint32_t parts; /* Of coded data; 0 unless it is a product. */
-    uint32_t dims;  /* Of weights and direction. */
-    bool narrow;    /* Who computes rounds the weights to floats first, so they
-                       travel as floats.  Of vectors, they alone. */
+    uint32_t soft;       /* struct evaluation. */
+    uint32_t parts;      /* Of coded data; 0 unless it is a product, ... */
+    uint32_t term_count; /* ... whose block is the sum of these, each times
+                            its coefficient; `items` then are ranges of
+                            what the product gives (computation.h). */
+    const struct item *terms;
+    uint32_t dims; /* Of weights and direction. */
+    bool narrow;   /* Who computes rounds the weights to floats first, so they
+                      travel as floats.  Of vectors, they alone. */
     const double *weights;
     /* At the coordinator: its first `mirrored` weights are there already, where
      * its driver wanted them; NULL: they are not. */
@@ -374,6 +388,7 @@ struct msg_sum {
 
 struct msg_row {
     struct round_key key;
+    uint32_t piece; /* Of a product; else 0: all coded pieces of its slot. */
     int64_t compute_us;
     uint32_t dims;
     const double *row; /* dims of them, then the coded loss. */

@@ -44,7 +44,9 @@
     X(TRACE_PEER, "peer")     /* did not give chunk a; b = 1: wrong bytes */   \
     X(TRACE_SUM, "sum")       /* a relay's, merged: stands for a TALLYs */     \
     X(TRACE_STOP, "stop")     /* was asked for; at the next step boundary */   \
-    X(TRACE_PASS, "pass")     /* one is over; a = step of the best so far */
+    X(TRACE_PASS, "pass")     /* one is over; a = step of the best so far */   \
+    X(TRACE_SHORT, "short")   /* a machines are here, and b are needed */      \
+    X(TRACE_ENOUGH, "enough") /* ... and now they are */
 
 #define TRACE_ENUM(code, text) code,
 enum trace_kind { TRACE_LIST(TRACE_ENUM) };

@@ -80,6 +80,13 @@ static inline uint32_t block_first_row(const struct block_shape *shape,
     return row < shape->rows ? (uint32_t)row : shape->rows;
 }
 
+/* The first chunk of a row part, or `chunks` behind the last. */
+static inline uint32_t block_first_chunk(const struct block_shape *shape,
+                                         uint32_t part)
+{
+    return (uint32_t)((uint64_t)part * shape->chunks / shape->parts);
+}
+
 static inline uint32_t block_first_col(const struct block_shape *shape,
                                        uint32_t part)
 {

@@ -117,6 +117,8 @@ static enum err probe(const char *name, uint32_t stragglers,
     struct code code = {0};
     enum err err = preset_spec(&options, &spec, NULL);
 
+    if (err == ERR_OK && code_spec_elastic(&spec))
+        err = ERR_SHAPE; /* plan_score cannot replay it. */
     if (err == ERR_OK)
         err = code_build(&code, &spec, PROBE_WORKERS, PROBE_CHUNKS, NULL);
     if (err == ERR_OK) {

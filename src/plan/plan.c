@@ -134,10 +134,15 @@ enum err plan_score(const struct plan_options *options,
                                 ? options->chunks
                                 : candidate_chunks(candidate, options->workers);
     struct code code = {0};
-    enum err err =
-        code_build(&code, &candidate->spec, options->workers, chunks, why);
+    enum err err;
 
     CHECK(options->steps >= PLAN_BLOCKS);
+    if (code_spec_elastic(&candidate->spec))
+        return why_set(why, ERR_SHAPE,
+                       "work of code %s moves within a round, which a plan "
+                       "does not replay; muster simulate does",
+                       candidate->spec.name);
+    err = code_build(&code, &candidate->spec, options->workers, chunks, why);
     if (err == ERR_OK)
         err = score_code(options, &code, score);
     if (err == ERR_OK && options->storage_max > 0 &&

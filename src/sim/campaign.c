@@ -13,6 +13,7 @@
 #include "code/preset.h"
 #include "code/rules.h"
 #include "sim/batched.h"
+#include "sim/elastic.h"
 
 #define CHUNK_ROWS 8u
 #define SLOTS_MAX  9u
@@ -460,6 +461,8 @@ static enum err draw_all(struct draw *draw, uint64_t seed,
     draw_homes(draw, seed);
     draw_refusals(options);
     draw_follow(draw, seed);
+    if (err == ERR_OK)
+        err = elastic_draw(seed, &draw->data, &draw->problem, options, why);
     if (err == ERR_OK)
         err = batched_draw(&draw->batched, seed, &draw->data, &draw->problem,
                            options, why);

@@ -33,7 +33,8 @@ enum err checker_init(struct checker *checker, struct oracle *oracle,
     if (err != ERR_OK)
         return err;
     checker->joined = mem_new(links, sizeof *checker->joined);
-    checker->row_in = mem_new(links, sizeof *checker->row_in);
+    checker->row_in =
+        mem_new((size_t)links * SEGMENTS_MAX, sizeof *checker->row_in);
     checker->recent = mem_new(staleness + 1u, sizeof *checker->recent);
     checker->row_last = mem_new(links, sizeof *checker->row_last);
     if (checker->joined == NULL || checker->row_in == NULL ||
@@ -124,7 +125,8 @@ static void round_opened(struct checker *checker, const struct round_key *key)
     const struct oracle *oracle = checker->oracle;
 
     chunkset_clear(&checker->merged);
-    memset(checker->row_in, 0, checker->links * sizeof *checker->row_in);
+    memset(checker->row_in, 0,
+           (size_t)checker->links * SEGMENTS_MAX * sizeof *checker->row_in);
     checker->key = *key;
     checker->recent[key->step % (checker->staleness + 1)] = *key;
     checker->open = true;
@@ -202,11 +204,20 @@ static void merged_row(struct checker *checker, uint32_t link,
                         " step %u in view %" PRIu64 " step %u",
                         row->key.view, row->key.step, checker->key.view,
                         checker->key.step);
-    if (checker->row_in[link])
+    CHECK(row->piece < SEGMENTS_MAX);
+    if (checker->row_in[(size_t)link * SEGMENTS_MAX + row->piece])
         checker_violate(checker,
                         "CHECK-3: step %u: row of link %u merged twice",
                         checker->key.step, link);
-    checker->row_in[link] = true;
+    checker->row_in[(size_t)link * SEGMENTS_MAX + row->piece] = true;
+}
+
+/* Elastic codes: who comes in mid-round may answer what another did who was on
+ * its link before, of another block. */
+static void forget_rows(struct checker *checker, uint32_t link)
+{
+    memset(checker->row_in + (size_t)link * SEGMENTS_MAX, 0,
+           SEGMENTS_MAX * sizeof *checker->row_in);
 }
 
 /* One answer of a SUM, whose leaf may have gone since. */
@@ -293,8 +304,10 @@ void checker_trace(struct checker *checker, const struct trace *trace,
 
     switch (trace->kind) {
     case TRACE_JOINED:
-        if (msg != NULL && link < checker->links)
+        if (msg != NULL && link < checker->links) {
             checker->joined[link] = conn;
+            forget_rows(checker, link);
+        }
         break;
     case TRACE_DIED:
     case TRACE_LEFT:
@@ -342,6 +355,8 @@ void checker_trace(struct checker *checker, const struct trace *trace,
     case TRACE_BANNED:
     case TRACE_AWAY:
     case TRACE_HOME:
+    case TRACE_SHORT:
+    case TRACE_ENOUGH:
     case TRACE_PEER:
     case TRACE_SUM:
     case TRACE_STOP:
@@ -413,7 +428,7 @@ static void check_step(struct checker *checker, const struct record *record)
         checker_violate(checker, "CHECK-2: step %u is rescaled unflagged",
                         record->step);
     if (record->exactness == EXACT_NUMERIC &&
-        !(record->residual <= CODE_RESIDUAL_MAX))
+        !(record->residual <= CODE_RESIDUAL_BLOCKS))
         checker_violate(checker, "CHECK-2: step %u has residual %g",
                         record->step, record->residual);
     if (record->age_max > checker->staleness ||

@@ -48,8 +48,9 @@ struct checker {
     uint32_t links;
     uint32_t *joined;       /* Per link: the connection that joined, or none. */
     struct chunkset merged; /* In the open round ... */
-    bool *row_in;           /* ... and per link: its row was merged. */
-    uint32_t staleness;     /* B; 0: only rows of the open round. */
+    bool *row_in; /* ... and per link and piece of a product, else of piece 0:
+                     its row was merged. */
+    uint32_t staleness;         /* B; 0: only rows of the open round. */
     struct round_key *recent;   /* B + 1: rounds by step, modulo B + 1. */
     struct round_key *row_last; /* Per link: of the last row merged. */
     bool open;                  /* A round is open: */

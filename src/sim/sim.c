@@ -118,7 +118,8 @@ static uint32_t longest_vector(const struct world *world)
 
 static enum err buffers(struct world *world)
 {
-    const uint32_t items = world->oracle.chunks + 1;
+    const uint32_t chunks = world->oracle.chunks + 1;
+    const uint32_t items = chunks < SEGMENTS_MAX ? SEGMENTS_MAX : chunks;
     enum err err = actions_init(&world->actions, ACTIONS_FIRST);
 
     if (err == ERR_OK)

@@ -5,8 +5,9 @@
  * is the check that they agree.  Layout of the large ones (sizes in bytes):
  *
  *     ROUND  kind 1 | key 44 | assignment 8 | coded 1 | delays 16
- *            | count 4 | items 20 each | 3 flags | kind 1 | soft 1 | parts 4
- *            if a product | dims 4 | narrow 1, 0s to the next line
+ *            | count 4 | items 20 each | 3 flags | kind 1 | soft 1
+ *            | if a product: parts 4 | count 4 | terms 20 each
+ *            | dims 4 | narrow 1, 0s to the next line
  *            | weights 8 each, of a narrow one 4, 0s to the next line
  *            | of a HESSVEC the direction like them
  *            | unless a product the first exponent 2 and the others less it,
@@ -65,7 +66,7 @@ enum err codec_room_init(struct codec_room *room, uint32_t dims,
     made.direction = mem_new(dims, sizeof *made.direction);
     made.exponent = mem_new((size_t)sum_dims + 1, sizeof *made.exponent);
     made.sum = mem_new(sum_dims, sizeof *made.sum);
-    made.items = mem_new(items_max, sizeof *made.items);
+    made.items = mem_new((size_t)2 * items_max, sizeof *made.items);
     made.stints = mem_new(STINTS_MAX, sizeof *made.stints);
     if (made.weights == NULL || made.direction == NULL ||
         made.exponent == NULL || made.sum == NULL || made.items == NULL ||
@@ -121,7 +122,8 @@ size_t codec_bound(const struct msg *msg)
     case MSG_DATA:
         return SMALL_BYTES + msg->data.size;
     case MSG_ROUND:
-        return round_bound(msg->round.count, msg->round.dims,
+        return round_bound(msg->round.count + msg->round.term_count,
+                           msg->round.dims,
                            evaluation_dims(msg->round.kind, msg->round.dims));
     case MSG_TASK:
         return round_bound(msg->round.count, 0, 0);
@@ -443,8 +445,9 @@ bool codec_is_posted(const uint8_t *data, size_t size)
 
 size_t codec_posted_bound(const struct msg *msg)
 {
-    return msg->kind == MSG_ROUND ? round_bound(msg->round.count, 0, 0)
-                                  : SMALL_BYTES;
+    return msg->kind == MSG_ROUND
+               ? round_bound(msg->round.count + msg->round.term_count, 0, 0)
+               : SMALL_BYTES;
 }
 
 size_t codec_encode_posted(const struct msg *msg, const struct posted *where,
@@ -514,7 +517,7 @@ size_t codec_message_max(uint32_t dims, uint32_t sum_dims, uint32_t items_max,
         SMALL_BYTES + pack_bound(sum_dims),
         SMALL_BYTES + ((size_t)sum_dims + 1) * 8,
         round_bound(items_max, dims, sum_dims),
-        round_bound(items_max, sum_dims, 0), /* A product. */
+        round_bound(2 * items_max, sum_dims, 0), /* A product. */
     };
     size_t most = 0;
 

@@ -25,15 +25,15 @@ struct codec_room {
     uint32_t dims;     /* Of weights and direction. */
     uint32_t sum_dims; /* At least dims: of the longest sums. */
     uint32_t items_max;
-    double *weights;   /* sum_dims + 1: ROUND weights, ROW. */
-    double *direction; /* dims: ROUND. */
-    int16_t *exponent; /* sum_dims + 1. */
-    uint32_t scaled;   /* So many of them are ... */
-    uint64_t scale;    /* ... of the scale with this name; 0: none. */
-    int64_t *sum;      /* sum_dims. */
-    bool packed;       /* Sums of a TALLY are left as they are, not looked at:
-                          whoever counts them does (math/exact/tally.h). */
-    struct item *items;
+    double *weights;    /* sum_dims + 1: ROUND weights, ROW. */
+    double *direction;  /* dims: ROUND. */
+    int16_t *exponent;  /* sum_dims + 1. */
+    uint32_t scaled;    /* So many of them are ... */
+    uint64_t scale;     /* ... of the scale with this name; 0: none. */
+    int64_t *sum;       /* sum_dims. */
+    bool packed;        /* Sums of a TALLY are left as they are, not looked at:
+                           whoever counts them does (math/exact/tally.h). */
+    struct item *items; /* items_max, and as many for the terms of a block. */
     uint32_t answers_max; /* 0 unless codec_room_answers made some. */
     struct answer *answers;
     struct silent *silent; /* SILENT_MAX, with the answers. */

@@ -146,6 +146,7 @@ void get_sum(struct reader *in, const struct codec_room *room,
 void put_row(struct writer *out, const struct msg_row *row)
 {
     put_key(out, &row->key);
+    put_u32(out, row->piece);
     put_i64(out, row->compute_us);
     put_u32(out, row->dims);
     put_vector(out, row->row, (size_t)row->dims + 1);
@@ -155,6 +156,7 @@ void get_row(struct reader *in, const struct codec_room *room,
              struct msg_row *row)
 {
     get_key(in, &row->key);
+    row->piece = get_u32(in);
     row->compute_us = get_duration(in);
     row->dims = get_sum_dims(in, room);
     if (!in->ok)

@@ -34,14 +34,16 @@ static void put_items(struct writer *out, const struct item *items,
     }
 }
 
+/* To `list`, which has room->items_max of them. */
 static void get_items(struct reader *in, const struct codec_room *room,
-                      uint32_t *count, const struct item **items)
+                      struct item *list, uint32_t *count,
+                      const struct item **items)
 {
     const uint32_t declared = get_u32(in);
 
     must(in, declared <= room->items_max);
     for (uint32_t i = 0; in->ok && i < declared; i++) {
-        struct item *item = &room->items[i];
+        struct item *item = &list[i];
 
         item->id = get_u32(in);
         get_range(in, &item->first, &item->end);
@@ -49,7 +51,7 @@ static void get_items(struct reader *in, const struct codec_room *room,
         must(in, isfinite(item->coefficient));
     }
     *count = declared;
-    *items = room->items;
+    *items = list;
 }
 
 /* The length of a vector must be the job's, which nobody declares. */
@@ -87,8 +89,10 @@ void put_round_head(struct writer *out, const struct msg_round *round)
     put_bool(out, round->single);
     put_u8(out, (uint8_t)round->kind);
     put_u8(out, (uint8_t)round->soft);
-    if (evaluation_is_product(round->kind))
+    if (evaluation_is_product(round->kind)) {
         put_u32(out, round->parts);
+        put_items(out, round->terms, round->term_count);
+    }
     put_u32(out, round->dims);
     put_bool(out, round->narrow);
 }
@@ -238,7 +242,7 @@ void get_task(struct reader *in, const struct codec_room *room,
     round->coded = get_bool(in);
     round->delay_s = get_delay(in);
     round->delay_factor = get_delay(in);
-    get_items(in, room, &round->count, &round->items);
+    get_items(in, room, room->items, &round->count, &round->items);
 }
 
 void get_round_head(struct reader *in, const struct codec_room *room,
@@ -254,7 +258,14 @@ void get_round_head(struct reader *in, const struct codec_room *room,
     round->soft = get_u8(in);
     must(in, round->soft <= LOSS_SOFTS);
     product = evaluation_is_product(round->kind);
-    round->parts = product ? get_u32(in) : 0;
+    round->parts = 0;
+    round->term_count = 0;
+    round->terms = NULL;
+    if (product) {
+        round->parts = get_u32(in);
+        get_items(in, room, room->items + room->items_max, &round->term_count,
+                  &round->terms);
+    }
     round->dims = get_u32(in);
     /* A product multiplies what may be as long as an answer. */
     must(in, round->dims > 0 && (product ? round->dims <= room->sum_dims
@@ -345,7 +356,7 @@ void get_work(struct reader *in, const struct codec_room *room,
 {
     get_key(in, &work->key);
     work->assignment = get_u64(in);
-    get_items(in, room, &work->count, &work->items);
+    get_items(in, room, room->items, &work->count, &work->items);
 }
 
 size_t codec_vectors_bound(uint32_t dims, uint32_t sum_dims)

@@ -108,12 +108,15 @@ static void keep_rounds(struct rng *rng, struct random_room *room)
     for (int kind = 0; kind <= EVALUATE_LAST; kind++) {
         msg.round.kind = (enum evaluation_kind)kind;
         msg.round.parts = evaluation_is_product(msg.round.kind) ? 3 : 0;
+        msg.round.term_count = msg.round.parts > 0 ? 1 : 0;
+        msg.round.terms = msg.round.items;
         msg.round.direction =
             msg.round.kind == EVALUATE_HESSVEC ? room->direction : NULL;
         keep_msg(kinds[kind], &msg);
     }
     msg.round.kind = EVALUATE_GRADIENT;
     msg.round.parts = 0;
+    msg.round.term_count = 0;
     keep_posted("posted_round", &msg);
     for (uint32_t j = 0; j < RANDOM_DIMS; j++)
         room->weights[j] = 1.0 / (1 + j);

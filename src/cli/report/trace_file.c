@@ -393,6 +393,8 @@ void trace_file_event(struct trace_file *file, const struct trace *trace)
     case TRACE_JUDGED:
     case TRACE_AWAY:
     case TRACE_HOME:
+    case TRACE_SHORT:
+    case TRACE_ENOUGH:
     case TRACE_PEER:
     case TRACE_STOP:
     case TRACE_PASS:

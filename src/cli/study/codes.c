@@ -3,6 +3,7 @@
  * built for N workers, with its matrix, certificate and errors.
  */
 #include "cli/study/codes.h"
+#include "cli/study/arcs_show.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -270,7 +271,7 @@ static void show_certificate(const struct code *code)
 {
     const struct certificate *seen = &code->certificate;
 
-    if (code->carrier == CARRIER_TALLY)
+    if (code->carrier == CARRIER_TALLY || code_spec_elastic(&code->spec))
         return;
     (void)printf("certificate  residual %.2g, amplification %.3g at worst over "
                  "%s%u patterns of %u silent\n",
@@ -293,6 +294,20 @@ static void show_settings(const struct preset *preset)
     }
 }
 
+/* Who computes what when all are there, and when one leaves. */
+static void show_arcs(const struct view *view)
+{
+    const struct code *code = &view->code;
+    struct arcs_picture picture = {0};
+
+    if (arcs_picture_make(&picture, code->spec.rule, code->parts,
+                          code->slots) != ERR_OK)
+        return; /* More workers than a screen is wide. */
+    (void)putchar('\n');
+    arcs_picture_print(&picture, stdout);
+    arcs_picture_close(&picture);
+}
+
 static void show_text(const struct view *view)
 {
     const struct code *code = &view->code;
@@ -312,6 +327,11 @@ static void show_text(const struct view *view)
                  code->slots, code->parts, code_load(code));
     show_certificate(code);
     show_settings(view->preset);
+    if (code_spec_elastic(&code->spec)) {
+        show_matrix(code);
+        show_arcs(view);
+        return;
+    }
     (void)printf("expected     error %.3g with %u silent at random\n",
                  view->expected, may_miss(code));
     show_matrix(code);

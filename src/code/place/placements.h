@@ -20,6 +20,7 @@
     X(SGC, sgc)                                                                \
     X(LOCAL, local)                                                            \
     X(STALE, stale)                                                            \
-    X(HOMES, homes)
+    X(HOMES, homes)                                                            \
+    X(CEC, cec)
 
 #endif /* CODE_PLACE_PLACEMENTS_H */

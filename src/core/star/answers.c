@@ -83,9 +83,8 @@ static double delay_factor(const struct coordinator *c, uint32_t link,
                      .factor;
 }
 
-/* What the answer cost, for reports. */
-static void trace_answer(const struct coordinator *c, uint32_t link,
-                         int64_t compute_us, struct trace *trace)
+void answers_trace(const struct coordinator *c, uint32_t link,
+                   int64_t compute_us, struct trace *trace)
 {
     trace->answer.compute_us = compute_us;
     trace->answer.delay_factor = delay_factor(c, link, trace->key.step);
@@ -100,7 +99,7 @@ static void trace_merged(struct coordinator *c, uint32_t link,
     trace->key = *key;
     trace->a = id;
     trace->b = c->code.pieces[id].end - c->code.pieces[id].first;
-    trace_answer(c, link, compute_us, trace);
+    answers_trace(c, link, compute_us, trace);
 }
 
 /* May it count before anything but its bound is looked at?  Not what is
@@ -466,11 +465,11 @@ void answers_sum(struct coordinator *c, uint32_t link,
 static void keep_row(struct coordinator *c, uint32_t slot, const double *row)
 {
     const struct code *code = &c->code;
-    const size_t width = (size_t)c->coded_dims + 1;
+    const size_t width = (size_t)c->tally.dims + 1;
 
-    if (round_folds(c) == 0)
+    if (code->folds == 0)
         memcpy(c->coded + slot * width, row, width * sizeof *row);
-    for (uint32_t k = 0; k < round_folds(c); k++) {
+    for (uint32_t k = 0; k < code->folds; k++) {
         const double factor = code->basis[(size_t)k * code->slots + slot];
         double *fold = c->coded + k * width;
 
@@ -481,21 +480,17 @@ static void keep_row(struct coordinator *c, uint32_t slot, const double *row)
 
 static void unassign_coded(struct coordinator *c, uint32_t link)
 {
-    for (uint32_t id = c->code.plain_count; id < c->code.piece_count; id++)
+    for (uint32_t id = c->code.plain_count; id < c->piece_count; id++)
         (void)work_take(c, id, link);
 }
 
-/* Chunks behind a row; whatever a block is the sum of, it is one block. */
+/* Chunks behind a row. */
 static uint64_t row_chunks(struct coordinator *c, uint32_t slot)
 {
-    const struct block_shape shape =
-        product_shape(&c->options.job, c->code.parts);
     const uint32_t count =
         code_work(&c->code, slot, c->ids, c->code.piece_count);
     uint64_t chunks = 0;
 
-    if (product_on(c))
-        return block_chunks(&shape);
     for (uint32_t i = 0; i < count; i++) {
         if (c->ids[i] >= c->code.plain_count)
             chunks +=
@@ -506,7 +501,10 @@ static uint64_t row_chunks(struct coordinator *c, uint32_t slot)
 
 static bool row_shape_ok(const struct coordinator *c, const struct msg_row *msg)
 {
-    return c->code.carrier == CARRIER_F64 && msg->dims == c->coded_dims;
+    if (product_on(c))
+        return msg->piece < c->piece_count &&
+               msg->dims == segments_dims(c, msg->piece);
+    return c->code.carrier == CARRIER_F64 && msg->dims == c->tally.dims;
 }
 
 /* It is computed again, at the weights of the open round; without one, the next
@@ -515,6 +513,7 @@ static void refuse_row(struct coordinator *c, uint32_t link,
                        enum poison_kind kind, struct actions *actions)
 {
     trust_strike(c, link, kind, actions);
+    c->segments.changed = true;
     if (member_here(c, link) && c->phase == COORDINATOR_ROUND)
         work_resend(c, link, actions);
     else
@@ -540,14 +539,13 @@ static void take_row(struct coordinator *c, uint32_t link,
     trace->key = msg->key;
     trace->a = member->slot;
     trace->b = row_chunks(c, member->slot);
-    trace_answer(c, link, msg->compute_us, trace);
+    answers_trace(c, link, msg->compute_us, trace);
 }
 
 void answers_row(struct coordinator *c, uint32_t link,
                  const struct msg_row *msg, struct actions *actions)
 {
     const struct member *member = &c->members[link];
-    const size_t width = (size_t)c->coded_dims + 1;
 
     /* Who came back within the round has no slot, and this is of its last. */
     if (!key_awaited(c, link, &msg->key) || member->state != MEMBER_ACTIVE) {
@@ -558,8 +556,17 @@ void answers_row(struct coordinator *c, uint32_t link,
         refuse_row(c, link, POISON_SHAPE, actions);
         return;
     }
-    if (!(BUG(BUG_SKIP_FINITE) || vec_finite(msg->row, width))) {
+    if (!(BUG(BUG_SKIP_FINITE) ||
+          vec_finite(msg->row, (size_t)msg->dims + 1))) {
         refuse_row(c, link, POISON_FINITE, actions);
+        return;
+    }
+    if (product_on(c)) {
+        segments_take(c, link, msg, actions);
+        if (round_enough(c))
+            commit_round(c, actions);
+        else
+            balance_round(c, actions);
         return;
     }
     if (c->slot_in[member->slot] && !stale_on(c) && !BUG(BUG_ROW_TWICE)) {
@@ -579,6 +586,13 @@ void answers_row(struct coordinator *c, uint32_t link,
 static void fail_range(struct coordinator *c, uint32_t id,
                        struct actions *actions)
 {
+    if (product_on(c)) {
+        coordinator_fail(c, actions, ERR_RANGE,
+                         "step %u: a product with the data is not finite; look "
+                         "for huge values in the data or lower --lr",
+                         c->key.step);
+        return;
+    }
     coordinator_fail(c, actions, ERR_RANGE,
                      "step %u: chunks %u to %u give a gradient that is "
                      "not finite; look for huge values in the data or "
@@ -612,7 +626,7 @@ static bool refused_older(struct coordinator *c, uint32_t link,
 void answers_refuse(struct coordinator *c, uint32_t link,
                     const struct msg_refuse *msg, struct actions *actions)
 {
-    if (!key_awaited(c, link, &msg->key) || msg->piece >= c->code.piece_count) {
+    if (!key_awaited(c, link, &msg->key) || msg->piece >= c->piece_count) {
         stale(c, link, &msg->key, actions);
         return;
     }
@@ -622,7 +636,7 @@ void answers_refuse(struct coordinator *c, uint32_t link,
         return;
     }
     /* A row without one of its pieces would be another row. */
-    if (code_plain(&c->code, msg->piece))
+    if (refusals_plain(c, msg->piece))
         (void)work_take(c, msg->piece, link);
     else
         unassign_coded(c, link);
@@ -635,6 +649,7 @@ void answers_refuse(struct coordinator *c, uint32_t link,
         c->stats.duplicates++;
         (void)coordinator_trace(c, actions, TRACE_DUPLICATE, link);
     }
+    c->segments.changed = true;
     if (!c->piece_in[msg->piece] && refusals_true(c, msg->piece))
         answers_no_range(c, msg->piece, actions);
     else

@@ -132,7 +132,7 @@ void balance_steal(struct coordinator *c, uint32_t link,
     CHECK(work_give(c, best_id, link));
     c->stats.stolen++;
     coordinator_trace(c, actions, TRACE_STOLEN, link)->a = best_id;
-    work_send(c, link, best_id, actions);
+    work_send(c, link, &best_id, 1, actions);
     work_alone(c, best_id, actions);
 }
 
@@ -177,7 +177,7 @@ static bool hedge(struct coordinator *c, uint32_t id, struct actions *actions)
     CHECK(work_give(c, id, helper));
     c->stats.hedged++;
     coordinator_trace(c, actions, TRACE_HEDGED, helper)->a = id;
-    work_send(c, helper, id, actions);
+    work_send(c, helper, &id, 1, actions);
     work_alone(c, id, actions);
     return true;
 }
@@ -277,6 +277,10 @@ void balance_round(struct coordinator *c, struct actions *actions)
 {
     if (c->phase != COORDINATOR_ROUND)
         return;
+    if (code_spec_elastic(&c->code.spec)) {
+        deal_balance(c, actions);
+        return;
+    }
     if (c->code.carrier == CARRIER_F64 && !can_decode(c)) {
         begin_anew(c, actions);
         return;

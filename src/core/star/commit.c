@@ -353,8 +353,7 @@ void commit_round(struct coordinator *c, struct actions *actions)
     note_round(c);
     refusals_settle(c, actions);
     call_off(c, actions);
-    c->halves.halfway = product_turns_back(c);
-    if (!c->halves.halfway) {
+    if (!product_on(c) || !product_more(c)) {
         commit_next(c, trainer_feed(&c->trainer, &out), actions);
         return;
     }
@@ -510,7 +509,7 @@ void commit_abandon(struct coordinator *c, struct actions *actions)
 void commit_advance(struct coordinator *c, struct actions *actions)
 {
     const bool boundary =
-        trainer_at_boundary(&c->trainer) && !c->halves.halfway;
+        trainer_at_boundary(&c->trainer) && !product_halfway(c);
 
     if (trainer_due(&c->trainer)) {
         ask_measure(c, actions);

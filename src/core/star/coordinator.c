@@ -92,7 +92,9 @@ void coordinator_fail(struct coordinator *c, struct actions *actions,
 
 static enum err make_members(struct coordinator *c)
 {
+    const uint32_t blocks = c->options.code.blocks;
     const uint32_t links = c->members_max;
+    const uint32_t slots = blocks > links ? blocks : links;
 
     c->members = mem_new(links, sizeof *c->members);
     c->present = mem_new(links, sizeof *c->present);
@@ -100,17 +102,17 @@ static enum err make_members(struct coordinator *c)
                           sizeof *c->answerer);
     c->merged =
         mem_new(c->options.leaves_max > 0 ? ANSWERS_MAX : 0, sizeof *c->merged);
-    c->slot_link = mem_new(links, sizeof *c->slot_link);
-    c->slot_in = mem_new(links, sizeof *c->slot_in);
-    c->slot_todo = mem_new(links, sizeof *c->slot_todo);
-    c->slot_alive = mem_new(links, sizeof *c->slot_alive);
-    c->slot_age = mem_new(links, sizeof *c->slot_age);
-    c->slot_early = mem_new(links, sizeof *c->slot_early);
-    c->decode = mem_new(links, sizeof *c->decode);
+    c->slot_link = mem_new(slots, sizeof *c->slot_link);
+    c->slot_in = mem_new(slots, sizeof *c->slot_in);
+    c->slot_todo = mem_new(slots, sizeof *c->slot_todo);
+    c->slot_alive = mem_new(slots, sizeof *c->slot_alive);
+    c->ages.age = mem_new(slots, sizeof *c->ages.age);
+    c->ages.early = mem_new(slots, sizeof *c->ages.early);
+    c->decode = mem_new(slots, sizeof *c->decode);
     if (c->members == NULL || c->present == NULL || c->answerer == NULL ||
         c->merged == NULL || c->slot_link == NULL || c->slot_in == NULL ||
-        c->slot_todo == NULL || c->slot_alive == NULL || c->slot_age == NULL ||
-        c->slot_early == NULL || c->decode == NULL)
+        c->slot_todo == NULL || c->slot_alive == NULL || c->ages.age == NULL ||
+        c->ages.early == NULL || c->decode == NULL)
         return ERR_NOMEM;
     for (uint32_t link = 0; link < links; link++) {
         const enum err err =
@@ -120,8 +122,9 @@ static enum err make_members(struct coordinator *c)
             return err;
         if (shipping_room(&c->members[link], &c->options.job) != ERR_OK)
             return ERR_NOMEM;
-        c->slot_link[link] = LINK_NONE;
     }
+    for (uint32_t slot = 0; slot < slots; slot++)
+        c->slot_link[slot] = LINK_NONE;
     return refusals_init(c);
 }
 
@@ -135,10 +138,11 @@ static enum err make_vectors(struct coordinator *c)
     if (err != ERR_OK)
         return err;
     c->tally.pool = c->options.pool;
-    c->halves.scores = mem_new(job->products ? block_pad(job->rows) : 0,
-                               sizeof *c->halves.scores);
+    c->products.scores = mem_new(job->products ? block_pad(job->rows) : 0,
+                                 sizeof *c->products.scores);
     c->gradient = mem_new((size_t)job->sum_dims + 1, sizeof *c->gradient);
-    return c->halves.scores == NULL || c->gradient == NULL ? ERR_NOMEM : ERR_OK;
+    return c->products.scores == NULL || c->gradient == NULL ? ERR_NOMEM
+                                                             : ERR_OK;
 }
 
 bool coordinator_promises_bits(const struct coordinator *c)
@@ -216,9 +220,10 @@ static enum err make_trainer(struct coordinator *c)
 
     o->job.sum_dims = c->trainer.sum_dims;
     o->job.products = products;
-    /* Who asks for scores alone needs no way back. */
-    o->job.copies = !products ? 0 : o->optim.kind == OPTIM_COLUMNS ? 1 : 2;
     CHECK(products || o->optim.kind != OPTIM_COLUMNS);
+    o->job.copies = products ? o->code.copies : 0;
+    if (products && o->optim.kind == OPTIM_COLUMNS)
+        o->job.copies = 1; /* Who asks for scores alone needs no way back. */
     if (!products)
         return err;
     CHECK(o->slopes != NULL && !o->adapt);
@@ -307,10 +312,11 @@ void coordinator_close(struct coordinator *coordinator)
     mem_free(c->slot_in);
     mem_free(c->slot_todo);
     mem_free(c->slot_alive);
-    mem_free(c->slot_age);
-    mem_free(c->slot_early);
+    mem_free(c->ages.age);
+    mem_free(c->ages.early);
     mem_free(c->decode);
-    mem_free(c->halves.scores);
+    mem_free(c->products.scores);
+    segments_close(c);
     mem_free(c->gradient);
     mem_free(c->pieces);
     mem_free(c->assignees);
@@ -523,6 +529,11 @@ static time_us next_tick(const struct coordinator *c)
     return watch > c->now ? watch : c->now;
 }
 
+static time_us sooner(time_us a, time_us b)
+{
+    return a < b ? a : b;
+}
+
 static time_us next_time(const struct coordinator *c)
 {
     const bool ticking = c->options.job.beat_us > 0 ||
@@ -532,9 +543,8 @@ static time_us next_time(const struct coordinator *c)
         return TIME_NEVER;
     if (c->phase == COORDINATOR_GATHERING && !ticking)
         return c->gather_until > c->now ? c->gather_until : TIME_NEVER;
-    if (ticking && next_tick(c) < round_deadline_at(c))
-        return next_tick(c);
-    return round_deadline_at(c);
+    return sooner(ticking ? next_tick(c) : TIME_NEVER,
+                  sooner(round_deadline_at(c), deal_look_at(c)));
 }
 
 /* The numbered invariants of docs/protocol.md that one machine can see. */
@@ -542,7 +552,7 @@ static void coordinator_check(const struct coordinator *c)
 {
     if (c->phase == COORDINATOR_ROUND) {
         CHECK(c->code_built);
-        CHECK(c->pieces_in <= c->code.piece_count);  /* INV-1 */
+        CHECK(c->pieces_in <= c->piece_count);       /* INV-1 */
         CHECK(c->slots_in <= c->code.slots);         /* INV-1 */
         CHECK(c->key.view == c->view);               /* INV-2 */
         CHECK(c->key.step == c->trainer.optim.step); /* INV-3 */

@@ -30,6 +30,7 @@
 #include "core/link/slow.h"
 #include "core/run/trainer.h"
 #include "core/star/homes.h"
+#include "core/star/segments.h"
 #include "math/exact/scale.h"
 #include "math/exact/tally.h"
 #include "optim/optim.h"
@@ -221,6 +222,10 @@ struct member {
     uint32_t answers; /* Tallies and coded answers merged, for status. */
     time_us heard_at;
     struct slow slow; /* Where its time goes. */
+    struct pace pace; /* Codes of data: how quick it is. */
+    uint32_t ready;   /* Pieces of X w whose data it has for certain, ... */
+    bool wide;        /* ... and all of the second copy. */
+    bool lags;        /* Others do what it owes in this round, too. */
 
     char name[NAME_SIZE];
     uint64_t incarnation;
@@ -265,11 +270,15 @@ struct refusals {
     size_t count;
 };
 
-/* A gradient on coded data takes two rounds: src/core/star/products.c. */
-struct halves {
-    double *scores; /* X w, then its slopes ... */
-    double loss;    /* ... and loss. */
-    bool halfway;   /* They are there: BACK is next. */
+/* A gradient on coded data takes two rounds or more: src/core/star/products.c.
+ */
+struct products {
+    double *scores;  /* X w, then its slopes ... */
+    double loss;     /* ... and loss. */
+    bool alone;      /* X w is all that was asked for. */
+    bool halfway;    /* The slopes are there: the way back is next. */
+    uint32_t round;  /* Of the step. */
+    double residual; /* Of the round at hand: how well it decodes. */
 };
 
 /* Message bodies of one event. */
@@ -289,6 +298,12 @@ struct recoding {
     struct plan_choice change; /* ... why. */
     bool refit; /* A code for the living, whatever the one at hand could still
                    do. */
+};
+
+/* staleness: of the slots' answers. */
+struct slot_ages {
+    uint32_t *age; /* In updates. */
+    bool *early;   /* It came before the round it counts in. */
 };
 
 struct piece_state {
@@ -369,14 +384,16 @@ struct coordinator {
     bool absorbed;           /* ... that is in `tally` already, ... */
     bool ahead;              /* ... and was before it was looked at: it is one
                                 of several (together.c). */
-    uint32_t coded_dims;     /* Of a coded answer in this round. */
     double *coded;           /* Coded answers, folded if the code allows it
-                                (code.h): vectors of coded_dims + 1. */
-    struct halves halves;    /* Codes of data. */
+                                (code.h): vectors of tally.dims + 1; or those
+                                of a product, by pieces. */
+    struct products products; /* Codes of data. */
+    struct segments segments; /* ... whose rounds have these pieces. */
     double *gradient;
     struct tally_decoding decoding; /* done: `gradient` is what `tally` stands
                                        for, whose sums are lost. */
     double *decode;                 /* Weights of the slots' coded answers. */
+    uint32_t piece_count; /* Of the round: the code's, or of a product. */
     struct piece_state *pieces;
     uint32_t *assignees; /* Behind pieces[].assignee. */
     uint32_t assignees_max;
@@ -387,8 +404,7 @@ struct coordinator {
     bool *slot_in;
     uint32_t *slot_todo; /* Initial pieces the slot still owes. */
     uint32_t slots_in;
-    uint32_t *slot_age; /* staleness: of the slot's answer, in updates. */
-    bool *slot_early;   /* ... it came before the round it counts in. */
+    struct slot_ages ages;
     bool late;          /* The code's deadline has passed in this round. */
     bool doubtful;      /* What is in would end it, less exactly than the code
                            promises. */

@@ -15,6 +15,9 @@
  *   refusals.c     who says that a piece does not fit its bound
  *   stale.c        staleness: answers to older steps
  *   products.c     rounds on coded data
+ *   segments.c     ... their pieces: what is in, what it comes to
+ *   deal.c         ... and who is asked for which
+ *   combine.c      ... X^T r with numbers of everybody's own
  *   decode.c       what it comes to
  *   commit.c       ... and what follows: the next round, receipts, the end
  *   trust.c        who sent poison, and how often
@@ -164,6 +167,8 @@ void view_journaled(struct coordinator *c, struct actions *actions);
 void view_adapt(struct coordinator *c, struct actions *actions);
 /* Could the round end if only the living answer? */
 bool view_feasible(struct coordinator *c);
+/* Elastic codes: a slot for one who came in mid-round, if there is one. */
+void view_seat(struct coordinator *c, uint32_t link);
 
 /* round.c */
 void round_open(struct coordinator *c, struct actions *actions);
@@ -180,10 +185,8 @@ bool round_enough(const struct coordinator *c);
 void round_deadline(struct coordinator *c, struct actions *actions);
 /* When it comes; TIME_NEVER if there is none ahead. */
 time_us round_deadline_at(const struct coordinator *c);
-/* Numbers of the vector that is sent out. */
+/* Numbers of c->what.w. */
 uint32_t round_vector_dims(const struct coordinator *c);
-/* Rows that are added up as they come; 0: each is kept. */
-uint32_t round_folds(const struct coordinator *c);
 /* Of the slot; NULL: it is in none. */
 const struct group *round_group(const struct coordinator *c, uint32_t slot);
 
@@ -198,9 +201,9 @@ void work_forget(struct coordinator *c, uint32_t link);
 /* Give it these pieces to begin the round with, and say so. */
 void work_open(struct coordinator *c, uint32_t link, const uint32_t *ids,
                uint32_t count, struct actions *actions);
-/* Say that it was given one more, whether or not it is in the round yet. */
-void work_send(struct coordinator *c, uint32_t link, uint32_t id,
-               struct actions *actions);
+/* Say that it was given more, whether or not it is in the round yet. */
+void work_send(struct coordinator *c, uint32_t link, const uint32_t *ids,
+               uint32_t count, struct actions *actions);
 /* Say that it may skip the piece. */
 void work_drop(struct coordinator *c, uint32_t link, uint32_t id,
                struct actions *actions);
@@ -229,6 +232,9 @@ void balance_steal(struct coordinator *c, uint32_t link,
                    struct actions *actions);
 
 /* answers.c */
+/* What an answer cost, for reports. */
+void answers_trace(const struct coordinator *c, uint32_t link,
+                   int64_t compute_us, struct trace *trace);
 void answers_tally(struct coordinator *c, uint32_t link,
                    const struct msg_tally *msg, struct actions *actions);
 /* Would it count, if its sums are good, whatever came of others before it? */
@@ -251,6 +257,8 @@ void answers_no_range(struct coordinator *c, uint32_t id,
 MUST_CHECK enum err refusals_init(struct coordinator *c);
 void refusals_close(struct coordinator *c);
 bool refusals_has(const struct coordinator *c, uint32_t id, uint32_t link);
+/* Is the piece answered by itself? */
+bool refusals_plain(const struct coordinator *c, uint32_t id);
 /* The same of its coded answer. */
 bool refusals_of_row(const struct coordinator *c, uint32_t link);
 /* False: it said so before. */
@@ -337,19 +345,76 @@ void stale_check(const struct coordinator *c);
 /* products.c */
 /* Is this a job on coded data? */
 bool product_on(const struct coordinator *c);
+/* Is the way back of a gradient to come? */
+bool product_halfway(const struct coordinator *c);
 /* The number of the optimiser's round, in the key: of coded data each takes
- * two. */
+ * several. */
 uint32_t product_round(const struct coordinator *c);
-/* The half of the gradient c->what that is due: its product instead. */
+/* A new step. */
+void product_step(struct coordinator *c);
+/* Of c->what, the product that is due. */
 void product_open(struct coordinator *c);
+/* Block `slot` as terms, code.parts of them at most; returns how many. */
+uint32_t product_block_items(const struct coordinator *c, uint32_t slot,
+                             struct item *items);
 /* The worker is to hold this block: what it holds of another is void. */
-/* Is this round's answer only the first half of what was asked? */
-bool product_turns_back(const struct coordinator *c);
 void product_switch(struct coordinator *c, uint32_t link, uint64_t block);
-/* Numbers of the longest answer with this code, and one. */
-uint32_t product_width(const struct coordinator *c, const struct code *code);
-/* Scores and loss, or (halfway) the gradient, from the answers. */
-MUST_CHECK enum err product_decode(struct coordinator *c, struct total *out);
+/* What all rounds of the evaluation come to. */
+void product_decode(struct coordinator *c, struct total *out);
+/* The round is over: is there another of the same evaluation? */
+bool product_more(struct coordinator *c);
+
+/* segments.c */
+MUST_CHECK enum err segments_room(struct coordinator *c,
+                                  const struct code *code);
+void segments_close(struct coordinator *c);
+/* Numbers of all answers that are kept. */
+size_t segments_numbers(const struct coordinator *c, const struct code *code);
+/* Give out the pieces of the round. */
+void segments_open(struct coordinator *c, struct actions *actions);
+/* Numbers of an answer to the piece. */
+uint32_t segments_dims(const struct coordinator *c, uint32_t id);
+/* The piece as an item. */
+struct item segments_item(const struct coordinator *c, uint32_t id);
+/* An answer to one of its pieces, finite and of the right length. */
+void segments_take(struct coordinator *c, uint32_t link,
+                   const struct msg_row *msg, struct actions *actions);
+bool segments_enough(const struct coordinator *c);
+
+/* deal.c */
+/* Give out everything that is missing, anew, ... */
+void deal_plan(struct coordinator *c, struct actions *actions);
+/* ... or everything to everybody. */
+void deal_all(struct coordinator *c, struct actions *actions);
+/* One more answer to a piece whose answers decode badly. */
+void deal_one_more(struct coordinator *c, uint32_t id, struct actions *actions);
+/* The member on `link` has answered the piece. */
+void deal_answered(struct coordinator *c, uint32_t link, uint32_t id);
+/* Elastic codes: somebody came, went or lags. */
+void deal_balance(struct coordinator *c, struct actions *actions);
+/* When to look for laggards; TIME_NEVER. */
+time_us deal_look_at(const struct coordinator *c);
+/* The round is over: who was how quick? */
+void deal_settle(struct coordinator *c);
+/* Is the slot's member one to give work to? */
+bool deal_counts_on(const struct coordinator *c, uint32_t slot);
+/* All of them, to segments.members; returns how many. */
+uint32_t deal_members(struct coordinator *c);
+
+/* combine.c */
+/* The slopes are what is to be multiplied. */
+void combine_begin(struct coordinator *c);
+void combine_open(struct coordinator *c, struct actions *actions);
+/* What the slot multiplies its rows with. */
+const double *combine_vector(const struct coordinator *c, uint32_t slot);
+/* False: it is in already, or was not asked of it. */
+bool combine_take(struct coordinator *c, uint32_t slot, uint32_t id,
+                  const double *row);
+void combine_balance(struct coordinator *c, struct actions *actions);
+/* The round is over: is something left, because it did not come? */
+bool combine_more(struct coordinator *c);
+/* Is it such a round, of what was left? */
+bool combine_again(const struct coordinator *c);
 
 /* decode.c */
 /* ERR_UNDECODABLE: these answers do not suffice. */

@@ -162,9 +162,9 @@ static void decode_stale(struct coordinator *c, struct total *out)
         c->decode[slot] = in ? 1 : 0;
         out->answered += in;
         rows += in ? rows_of(c, slot) : 0;
-        out->age_sum += in ? c->slot_age[slot] : 0;
-        if (in && c->slot_age[slot] > out->age_max)
-            out->age_max = c->slot_age[slot];
+        out->age_sum += in ? c->ages.age[slot] : 0;
+        if (in && c->ages.age[slot] > out->age_max)
+            out->age_max = c->ages.age[slot];
     }
     CHECK(rows > 0);
     out->rescale = code_rescale(&c->code, rows, rows_wanted(c));
@@ -185,8 +185,10 @@ enum err decode_round(struct coordinator *c, struct total *out)
         decode_stale(c, out);
         return ERR_OK;
     }
-    if (product_on(c))
-        return product_decode(c, out);
+    if (product_on(c)) {
+        product_decode(c, out);
+        return ERR_OK;
+    }
     if (c->code.carrier == CARRIER_F64)
         return decode_coded(c, out);
     decode_tally(c, out);

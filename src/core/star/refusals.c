@@ -87,10 +87,15 @@ bool refusals_of_row(const struct coordinator *c, uint32_t link)
     return refused(c, ROW, c->members[link].name);
 }
 
+bool refusals_plain(const struct coordinator *c, uint32_t id)
+{
+    return !product_on(c) && code_plain(&c->code, id);
+}
+
 bool refusals_add(struct coordinator *c, uint32_t id, uint32_t link)
 {
     struct refusals *refusals = &c->refusals;
-    const uint32_t what = code_plain(&c->code, id) ? id : ROW;
+    const uint32_t what = refusals_plain(c, id) ? id : ROW;
     struct refuser *who = find(refusals, c->members[link].name);
 
     if (has(who, what))
@@ -174,7 +179,9 @@ bool refusals_true(struct coordinator *c, uint32_t id)
 {
     if (c->refusals.count == 0)
         return false;
-    return code_plain(&c->code, id)
+    if (code_spec_elastic(&c->code.spec))
+        return false; /* segments.c judges. */
+    return refusals_plain(c, id)
                ? !hope_for(c, id) && refused_by_any(c, id)
                : !refits(c) && !hope_for_row(c) && refused_by_any(c, ROW);
 }

@@ -73,7 +73,7 @@ void round_open_slot(struct coordinator *c, uint32_t slot,
 {
     const uint32_t link = c->slot_link[slot];
     const uint32_t count = add_mirrored(
-        c, slot, code_work(&c->code, slot, c->ids, c->code.piece_count));
+        c, slot, code_work(&c->code, slot, c->ids, c->piece_count));
 
     c->slot_todo[slot] = c->code.carrier == CARRIER_TALLY ? count : 0;
     if (!c->code.busy[slot])
@@ -83,23 +83,18 @@ void round_open_slot(struct coordinator *c, uint32_t slot,
     work_open(c, link, c->ids, count, actions);
 }
 
-/* Parts that are restored one by one are kept one by one. */
-uint32_t round_folds(const struct coordinator *c)
-{
-    return product_on(c) ? 0 : c->code.folds;
-}
-
 /* Folds are added to; single answers are overwritten. */
 static void clear_coded(struct coordinator *c)
 {
-    memset(c->coded, 0,
-           round_folds(c) * ((size_t)c->coded_dims + 1) * sizeof *c->coded);
+    if (!product_on(c))
+        memset(c->coded, 0,
+               c->code.folds * ((size_t)c->tally.dims + 1) * sizeof *c->coded);
 }
 
 /* Who works on an older step still owes its answer. */
 static void clear_assignees(struct coordinator *c)
 {
-    for (uint32_t id = 0; id < c->code.piece_count; id++)
+    for (uint32_t id = 0; id < c->segments.max; id++)
         c->pieces[id].assignee_count = 0;
     for (uint32_t i = 0; i < c->alive; i++) {
         struct member *member = &c->members[c->present[i]];
@@ -113,7 +108,7 @@ static void clear_round(struct coordinator *c)
 {
     if (!stale_on(c))
         clear_assignees(c);
-    memset(c->piece_in, 0, c->code.piece_count * sizeof *c->piece_in);
+    memset(c->piece_in, 0, c->segments.max * sizeof *c->piece_in);
     memset(c->slot_in, 0, c->code.slots * sizeof *c->slot_in);
     tally_blank(&c->tally);
     c->decoding.done = false;
@@ -135,8 +130,9 @@ static void clear_round(struct coordinator *c)
 
 uint32_t round_vector_dims(const struct coordinator *c)
 {
-    return c->what.kind == EVALUATE_BACK ? block_pad(c->options.job.rows)
-                                         : c->options.job.dims;
+    return c->what.kind == EVALUATE_BACK || c->what.kind == EVALUATE_COMBINE
+               ? block_pad(c->options.job.rows)
+               : c->options.job.dims;
 }
 
 /* Those of a scale that stayed the same keep their name; products have none. */
@@ -154,6 +150,8 @@ static void new_key(struct coordinator *c)
 {
     c->key.job = c->options.job.id;
     c->key.view = c->view;
+    if (c->key.step != c->trainer.optim.step)
+        product_step(c);
     c->key.step = c->trainer.optim.step;
     c->key.round = product_round(c);
     name_scale(c);
@@ -186,7 +184,7 @@ void round_open(struct coordinator *c, struct actions *actions)
     c->what = c->trainer.what;
     c->tally.dims = evaluation_dims(c->what.kind, c->options.job.dims);
     c->arrived.dims = c->tally.dims;
-    c->coded_dims = c->tally.dims;
+    c->piece_count = c->code.piece_count;
     CHECK(c->tally.dims <= c->options.job.sum_dims);
     if (product_on(c))
         product_open(c);
@@ -197,6 +195,11 @@ void round_open(struct coordinator *c, struct actions *actions)
     c->phase = COORDINATOR_ROUND;
     c->round_began_at = c->now;
     (void)coordinator_trace(c, actions, TRACE_ROUND, LINK_NONE);
+    if (product_on(c)) {
+        segments_open(c, actions);
+        balance_round(c, actions);
+        return;
+    }
     first = code_first_slot(&c->code, c->trainer.optim.step);
     for (uint32_t i = 0; i < c->code.slots; i++) {
         const uint32_t slot = (first + i) % c->code.slots;
@@ -222,10 +225,12 @@ bool round_enough(const struct coordinator *c)
         .late = c->late,
     };
 
+    if (product_on(c))
+        return segments_enough(c);
     /* Whatever the stop rule: with everything in there is nothing to wait
      * for. */
     return (c->code.carrier == CARRIER_TALLY &&
-            c->pieces_in + BUG(BUG_ONE_SHORT) >= c->code.piece_count) ||
+            c->pieces_in + BUG(BUG_ONE_SHORT) >= c->piece_count) ||
            (code_enough(&c->code, &progress) && stale_may_end(c));
 }
 

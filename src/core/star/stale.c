@@ -21,7 +21,7 @@
  * answer must carry that key in every field (TALLY-3).  Only real rows are
  * taken from older rounds: they need no exponents of those.  An answer that
  * comes while a step is being written to the disk counts in the next step
- * (`slot_early`).  A new view calls everything off: who fills which slot, and
+ * (`ages.early`).  A new view calls everything off: who fills which slot, and
  * with which rows, may have changed.
  */
 #include <string.h>
@@ -70,17 +70,17 @@ bool stale_may_end(const struct coordinator *c)
 bool stale_arrived(struct coordinator *c, uint32_t slot,
                    const struct round_key *key)
 {
-    c->slot_age[slot] = c->trainer.optim.step - key->step;
-    CHECK(c->slot_age[slot] <= c->code.spec.staleness);
-    c->slot_early[slot] = c->phase == COORDINATOR_COMMITTING;
-    return !c->slot_early[slot];
+    c->ages.age[slot] = c->trainer.optim.step - key->step;
+    CHECK(c->ages.age[slot] <= c->code.spec.staleness);
+    c->ages.early[slot] = c->phase == COORDINATOR_COMMITTING;
+    return !c->ages.early[slot];
 }
 
 bool stale_was_early(struct coordinator *c, uint32_t slot)
 {
-    const bool early = stale_on(c) && c->slot_early[slot];
+    const bool early = stale_on(c) && c->ages.early[slot];
 
-    c->slot_early[slot] = false;
+    c->ages.early[slot] = false;
     return early;
 }
 
@@ -95,7 +95,7 @@ void stale_call_off(struct coordinator *c, struct actions *actions)
 {
     if (!stale_on(c))
         return;
-    memset(c->slot_early, 0, c->members_max * sizeof *c->slot_early);
+    memset(c->ages.early, 0, c->members_max * sizeof *c->ages.early);
     for (uint32_t link = 0; link < c->members_max; link++) {
         if (!member_here(c, link) || c->members[link].outstanding == 0)
             continue;

@@ -42,6 +42,8 @@ static uint32_t assignees_max(const struct coordinator *c,
     const bool on_demand = code->spec.schedule == SCHED_STEAL;
     const uint32_t compared = c->options.verify || c->options.audit > 0;
 
+    if (product_on(c))
+        return code->slots;
     return (on_demand ? 1 : code->copies) + compared + ASSIGNEES_SPARE;
 }
 
@@ -54,19 +56,30 @@ static uint32_t work_total(const struct code *code, uint32_t *ids)
     return total;
 }
 
+/* Of coded answers: folds, or one for each slot; of products, by pieces. */
+static size_t coded_numbers(const struct coordinator *c,
+                            const struct code *code)
+{
+    const size_t width = (size_t)c->options.job.sum_dims + 1;
+
+    if (product_on(c))
+        return segments_numbers(c, code);
+    if (code->carrier == CARRIER_TALLY)
+        return 0;
+    return width * (code->folds > 0 ? code->folds : code->slots);
+}
+
 /* Besides init and adapt_look, the only place where the coordinator allocates:
  * a new code has other tables.  It happens at a step boundary, never inside a
  * round. */
 static enum err room_make(struct coordinator *c, const struct code *code)
 {
-    const uint32_t pieces = code->piece_count;
-    const size_t width = product_on(c) ? product_width(c, code)
-                                       : (size_t)c->options.job.sum_dims + 1;
-    const size_t kept = code->carrier == CARRIER_TALLY      ? 0
-                        : code->folds > 0 && !product_on(c) ? code->folds
-                                                            : code->slots;
+    const enum err err = segments_room(c, code);
+    const uint32_t pieces = c->segments.max;
 
     room_free(c);
+    if (err != ERR_OK)
+        return err;
     c->pieces = mem_new(pieces, sizeof *c->pieces);
     c->piece_in = mem_new(pieces, sizeof *c->piece_in);
     c->ids = mem_new(pieces, sizeof *c->ids);
@@ -81,10 +94,12 @@ static enum err room_make(struct coordinator *c, const struct code *code)
     c->items.used = 0;
     c->items.capacity =
         3 * work_total(code, c->ids) + 4 * pieces + 12 * code->slots + 64;
+    if (product_on(c)) /* A round, a plan, and what it takes back. */
+        c->items.capacity += code->slots * (2 * code->parts + 4 * pieces);
     if (c->ballots != NULL)
         c->items.capacity += 2 * pieces; /* Each may go to a second one. */
     c->items.list = mem_new(c->items.capacity, sizeof *c->items.list);
-    c->coded = mem_new(kept * width, sizeof *c->coded);
+    c->coded = mem_new(coded_numbers(c, code), sizeof *c->coded);
     if (c->items.list == NULL || c->coded == NULL)
         return ERR_NOMEM;
     return ERR_OK;
@@ -98,7 +113,8 @@ static struct code_spec spec_for(const struct coordinator *c, uint32_t slots)
     const bool all_but_s = spec.k + spec.stragglers == c->recoding.wanted_slots;
     uint32_t most = slots;
 
-    if (slots == c->recoding.wanted_slots && spec.stragglers < slots)
+    if (code_spec_elastic(&spec) ||
+        (slots == c->recoding.wanted_slots && spec.stragglers < slots))
         return spec;
     spec.divisible = false;
     spec.quick = true; /* The others wait, and their patience is short. */
@@ -334,6 +350,19 @@ static uint32_t fill_slots(struct coordinator *c, bool *changed)
     return spare;
 }
 
+/* The lowest free slot, or the one of its name. */
+void view_seat(struct coordinator *c, uint32_t link)
+{
+    uint32_t slot = slot_by_name(c->members[link].name);
+
+    if (c->members[link].state != MEMBER_READY)
+        return;
+    for (uint32_t i = 0; !slot_free(c, slot) && i < c->code.slots; i++)
+        slot = i;
+    if (slot_free(c, slot))
+        place(c, link, slot);
+}
+
 static void empty_slots(struct coordinator *c)
 {
     for (uint32_t slot = 0; slot < c->members_max; slot++)
@@ -402,6 +431,10 @@ static bool settle(struct coordinator *c, struct actions *actions)
     if (c->recoding.due && !rebuild(c, c->code.slots, actions))
         return false;
     c->recoding.due = false;
+    if (code_spec_elastic(&c->code.spec)) {
+        (void)fill_slots(c, &changed); /* Too few wait, too many do, too. */
+        return true;
+    }
     if (!c->recoding.refit && fill_slots(c, &changed) == 0 && view_feasible(c))
         return true;
     c->recoding.refit = false;

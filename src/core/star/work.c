@@ -51,7 +51,7 @@ bool work_take(struct coordinator *c, uint32_t id, uint32_t link)
 
 void work_forget(struct coordinator *c, uint32_t link)
 {
-    for (uint32_t id = 0; c->pieces != NULL && id < c->code.piece_count; id++)
+    for (uint32_t id = 0; c->pieces != NULL && id < c->segments.max; id++)
         (void)work_take(c, id, link);
     c->members[link].outstanding = 0;
     slow_owes(&c->members[link].slow, false, c->now);
@@ -73,7 +73,11 @@ static struct item item_of(const struct coordinator *c, uint32_t id,
                            const struct member *member)
 {
     const struct piece *piece = &c->code.pieces[id];
-    struct item item = {
+    struct item item;
+
+    if (product_on(c))
+        return segments_item(c, id);
+    item = (struct item){
         .id = id, .first = piece->first, .end = piece->end, .coefficient = 1};
 
     if (c->code.carrier == CARRIER_F64 && code_plain(&c->code, id))
@@ -115,11 +119,21 @@ static void ship_block(struct coordinator *c, uint32_t link,
     }
 }
 
+/* Input coding: everybody multiplies numbers of its own. */
+static void put_own(const struct coordinator *c, uint32_t slot,
+                    struct msg_round *msg)
+{
+    const struct block_shape shape =
+        product_shape(&c->options.job, c->code.parts);
+
+    msg->dims = block_in(&shape, EVALUATE_COMBINE);
+    msg->weights = combine_vector(c, slot);
+}
+
 static void put_weights(const struct coordinator *c, struct msg_round *msg)
 {
     msg->kind = c->what.kind;
     msg->soft = c->what.soft;
-    msg->parts = product_on(c) ? c->code.parts : 0;
     msg->dims = round_vector_dims(c);
     msg->narrow = c->options.narrow && msg->kind == EVALUATE_GRADIENT;
     msg->weights = c->what.w;
@@ -183,6 +197,22 @@ static void note_round(struct coordinator *c, struct member *member,
     member->idle_beats = 0;
 }
 
+/* Which block the worker is to hold. */
+static void put_block(struct coordinator *c, uint32_t link,
+                      struct msg_round *msg)
+{
+    const uint32_t slot = c->members[link].slot;
+    struct item *terms = take_items(c, c->code.parts);
+
+    CHECK(c->members[link].state == MEMBER_ACTIVE);
+    msg->parts = c->code.parts;
+    msg->terms = terms;
+    msg->term_count = product_block_items(c, slot, terms);
+    product_switch(c, link, product_block(msg->parts, terms, msg->term_count));
+    if (msg->kind == EVALUATE_COMBINE)
+        put_own(c, slot, msg);
+}
+
 /* The whole round to one worker: weights, scale and pieces.  Data it lacks
  * comes after: chunks so that it begins with the first that arrives, strips
  * because only the round names their block. */
@@ -198,8 +228,6 @@ static void send_round(struct coordinator *c, uint32_t link,
             : (struct delay_draw){0};
     struct msg_round *msg;
 
-    if (product_on(c))
-        product_switch(c, link, product_block(c->code.parts, items, count));
     if (member->via > 0)
         send_cast(c, member->via - 1, false, actions);
     msg = &coordinator_send(c, actions, link,
@@ -207,7 +235,7 @@ static void send_round(struct coordinator *c, uint32_t link,
                ->round;
     msg->key = c->key;
     msg->assignment = ++c->assignments;
-    msg->coded = c->code.carrier == CARRIER_F64;
+    msg->coded = c->code.carrier == CARRIER_F64 && !product_on(c);
     msg->delay_s = delay.add_s;
     msg->delay_factor = delay.factor;
     msg->count = count;
@@ -215,10 +243,12 @@ static void send_round(struct coordinator *c, uint32_t link,
     if (member->via == 0)
         put_weights(c, msg);
     note_round(c, member, c->assignments);
-    if (product_on(c))
+    if (product_on(c)) {
+        put_block(c, link, msg);
         ship_block(c, link, actions);
-    else
+    } else {
         ship_items(c, link, items, count, actions);
+    }
 }
 
 /* What a leaf was given is not what its relay could repeat. */
@@ -270,17 +300,17 @@ void work_open(struct coordinator *c, uint32_t link, const uint32_t *ids,
         open_round(c, link, ids, count, actions);
 }
 
-/* One more piece for a worker, whether or not it is in the round yet. */
-void work_send(struct coordinator *c, uint32_t link, uint32_t id,
-               struct actions *actions)
+void work_send(struct coordinator *c, uint32_t link, const uint32_t *ids,
+               uint32_t count, struct actions *actions)
 {
     struct member *member = &c->members[link];
-    struct item *item = take_items(c, 1);
+    struct item *items = take_items(c, count);
     struct msg_work *msg;
 
-    *item = item_of(c, id, member);
+    for (uint32_t i = 0; i < count; i++)
+        items[i] = item_of(c, ids[i], member);
     if (!member->in_round) {
-        send_round(c, link, item, 1, actions);
+        send_round(c, link, items, count, actions);
         spoil_repeat(c, member);
         return;
     }
@@ -288,11 +318,12 @@ void work_send(struct coordinator *c, uint32_t link, uint32_t id,
     msg->key = c->key;
     msg->assignment = ++c->assignments;
     member->assignment = msg->assignment;
-    msg->count = 1;
-    msg->items = item;
+    msg->count = count;
+    msg->items = items;
     member->assigned_at = c->now;
     member->idle_beats = 0;
-    ship_items(c, link, item, 1, actions);
+    if (!product_on(c))
+        ship_items(c, link, items, count, actions);
 }
 
 void work_drop(struct coordinator *c, uint32_t link, uint32_t id,
@@ -375,8 +406,8 @@ void work_resend(struct coordinator *c, uint32_t link, struct actions *actions)
     struct item *items = c->items.list + c->items.used;
     uint32_t count = 0;
 
-    CHECK(c->items.used + c->code.piece_count <= c->items.capacity);
-    for (uint32_t id = 0; id < c->code.piece_count; id++) {
+    CHECK(c->items.used + c->piece_count <= c->items.capacity);
+    for (uint32_t id = 0; id < c->piece_count; id++) {
         if (work_has(&c->pieces[id], link))
             items[count++] = item_of(c, id, &c->members[link]);
     }
@@ -428,9 +459,9 @@ void work_ship(struct coordinator *c, uint32_t link, struct actions *actions)
 {
     const struct member *member = &c->members[link];
 
-    if (c->phase != COORDINATOR_ROUND)
+    if (c->phase != COORDINATOR_ROUND || product_on(c))
         return;
-    for (uint32_t id = 0; id < c->code.piece_count; id++) {
+    for (uint32_t id = 0; id < c->piece_count; id++) {
         if (work_has(&c->pieces[id], link))
             ship_chunks(c, link, c->code.pieces[id].first,
                         c->code.pieces[id].end, actions);

@@ -27,7 +27,7 @@ static enum err job_room(struct worker *worker, const struct job *job)
         err = tally_init(&worker->sent, job->sum_dims, job->chunks);
     if (err != ERR_OK)
         return err;
-    worker->queue_capacity = job->chunks + QUEUE_MIN;
+    worker->queue_capacity = job_items_max(job) + QUEUE_MIN;
     worker->queue = mem_new(worker->queue_capacity, sizeof *worker->queue);
     worker->block_terms =
         mem_new(job->products ? job->chunks : 0, sizeof *worker->block_terms);

@@ -29,9 +29,14 @@ struct worker_item *worker_pieces_find(struct worker *worker, uint32_t id)
     return NULL;
 }
 
+/* Chunks, or of a product a range of its numbers. */
 static bool item_fits(const struct worker *worker, const struct item *item)
 {
-    return item->first < item->end && item->end <= worker->job.chunks;
+    const uint32_t most = evaluation_is_product(worker->kind)
+                              ? block_range(&worker->shape, worker->kind)
+                              : worker->job.chunks;
+
+    return item->first < item->end && item->end <= most;
 }
 
 static bool is_coded(const struct worker *worker, const struct item *item)
@@ -79,30 +84,27 @@ struct block_share worker_share(const struct worker *worker)
                                 .terms = worker->block_terms};
 }
 
-/* All pieces of a product are one block, and one computation. */
-static void start_product(struct worker *worker, struct actions *actions)
+/* A ROW of this very step still points at the numbers of the last piece. */
+static void start_product(struct worker *worker, const struct item *item,
+                          struct actions *actions)
 {
-    const struct block_strips strips =
-        block_strips_all(&worker->shape, worker->kind);
-    struct action *action;
+    struct action *action = actions_add(actions, ACTION_COMPUTE);
+    double *const before = worker->row;
 
-    if (!chunkset_has_range(&worker->held, strips.first, strips.end)) {
-        worker_data_need(worker, strips.first, strips.end, actions);
-        return;
-    }
-    action = actions_add(actions, ACTION_COMPUTE);
+    worker->row = worker->gradient;
+    worker->gradient = before;
     action->kept = worker->kept;
     action->computation = (struct computation){
         .what = {.kind = worker->kind, .w = worker->w},
-        .end = block_range(&worker->shape, worker->kind),
+        .first = item->first,
+        .end = item->end,
         .share = worker_share(worker),
         .step = worker->key.step,
         .vector = worker->row,
     };
     worker->in_use = worker->live;
     worker->computing = true;
-    pulse_compute(&worker->pulse, worker->now, worker->key.step,
-                  worker->queue[worker->at].item.id);
+    pulse_compute(&worker->pulse, worker->now, worker->key.step, item->id);
 }
 
 static void start_compute(struct worker *worker, const struct item *item,
@@ -137,11 +139,24 @@ static void start_compute(struct worker *worker, const struct item *item,
     pulse_compute(&worker->pulse, worker->now, worker->key.step, item->id);
 }
 
+static struct shards needs_of(const struct worker *worker,
+                              const struct item *item)
+{
+    struct block_strips strips;
+
+    if (!evaluation_is_product(worker->kind))
+        return job_needs(&worker->job, item->first, item->end);
+    strips =
+        block_strips_of(&worker->shape, worker->kind, item->first, item->end);
+    return (struct shards){strips.first, strips.end};
+}
+
 static bool has_data(const struct worker *worker,
                      const struct worker_item *item)
 {
-    return job_suffices(&worker->job, &worker->held, item->item.first,
-                        item->item.end);
+    const struct shards needs = needs_of(worker, &item->item);
+
+    return chunkset_has_range(&worker->held, needs.first, needs.end);
 }
 
 /* Begin with a piece whose data has come.  Not so pieces of a row, whose order
@@ -167,6 +182,8 @@ static void bring_forward(struct worker *worker)
 
 void worker_pieces_next(struct worker *worker, struct actions *actions)
 {
+    const struct item *item;
+
     if (!worker->in_round || worker->computing || worker->holding)
         return;
     while (worker->at < worker->queue_count &&
@@ -174,20 +191,17 @@ void worker_pieces_next(struct worker *worker, struct actions *actions)
         worker->at++;
     if (worker->at == worker->queue_count)
         return;
-    if (evaluation_is_product(worker->kind)) {
-        start_product(worker, actions);
-        return;
-    }
     bring_forward(worker);
+    item = &worker->queue[worker->at].item;
     if (!has_data(worker, &worker->queue[worker->at])) {
-        const struct item *item = &worker->queue[worker->at].item;
-        const struct shards needs =
-            job_needs(&worker->job, item->first, item->end);
+        const struct shards needs = needs_of(worker, item);
 
         worker_data_need(worker, needs.first, needs.end, actions);
-        return;
+    } else if (evaluation_is_product(worker->kind)) {
+        start_product(worker, item, actions);
+    } else {
+        start_compute(worker, item, actions);
     }
-    start_compute(worker, &worker->queue[worker->at].item, actions);
 }
 
 static void send_tally(struct worker *worker, const struct item *item,
@@ -205,14 +219,38 @@ static void send_tally(struct worker *worker, const struct item *item,
     tally->loss = worker->tally.loss;
 }
 
+/* All coded pieces of the round. */
 static void send_row(struct worker *worker, struct actions *actions)
 {
     struct msg_row *row = &worker_send(actions, MSG_ROW)->row;
 
     row->key = worker->key;
+    row->piece = 0;
     row->compute_us = worker->compute_us;
     row->dims = worker->sum_dims;
     row->row = worker->row;
+}
+
+/* Numbers that a range of the product has. */
+static uint32_t product_dims(const struct worker *worker,
+                             const struct item *item)
+{
+    return worker->kind == EVALUATE_COMBINE
+               ? block_out(&worker->shape, worker->kind)
+               : item->end - item->first;
+}
+
+static void send_product(struct worker *worker, const struct item *item,
+                         struct actions *actions)
+{
+    struct msg_row *row = &worker_send(actions, MSG_ROW)->row;
+
+    row->key = worker->key;
+    row->piece = item->id;
+    row->compute_us = worker->compute_us;
+    row->dims = product_dims(worker, item);
+    row->row = worker->row;
+    worker->row[row->dims] = 0; /* A product has no loss. */
 }
 
 /* Coded rounds: row += coefficient * gradient of the piece, in the order of
@@ -237,7 +275,9 @@ void worker_pieces_deliver(struct worker *worker, struct actions *actions)
 
     pulse_release(&worker->pulse, worker->now);
     worker->holding = false;
-    if (!done->coded)
+    if (evaluation_is_product(worker->kind))
+        send_product(worker, &done->item, actions);
+    else if (!done->coded)
         send_tally(worker, &done->item, actions);
     else if (row && !worker->coded_failed)
         send_row(worker, actions);
@@ -262,20 +302,10 @@ static time_us delay_of(struct worker *worker, int64_t compute_us)
     return delay_us < 1 ? 0 : (time_us)delay_us;
 }
 
-/* What is left of the queue is the last piece of the row. */
-static void end_product(struct worker *worker)
-{
-    worker->row[worker->sum_dims] = 0; /* A product has no loss. */
-    worker->coded_left = 1;
-    worker->at = worker->queue_count - 1;
-}
-
 static void refuse(struct worker *worker, struct actions *actions)
 {
     struct msg_refuse *msg = &worker_send(actions, MSG_REFUSE)->refuse;
 
-    if (evaluation_is_product(worker->kind))
-        end_product(worker);
     msg->key = worker->key;
     msg->piece = worker->queue[worker->at].item.id;
     if (worker->queue[worker->at].coded) {
@@ -286,16 +316,20 @@ static void refuse(struct worker *worker, struct actions *actions)
     worker_pieces_next(worker, actions);
 }
 
+/* Of the piece, as shards that it reads where it is a product. */
+static uint32_t chunks_of(const struct worker *worker, const struct item *item)
+{
+    const struct shards needs = needs_of(worker, item);
+
+    return evaluation_is_product(worker->kind) ? needs.end - needs.first
+                                               : item->end - item->first;
+}
+
 static uint32_t computed_chunks(const struct worker *worker)
 {
-    const struct item *item;
-
     if (worker->cancelling || worker->at >= worker->queue_count)
         return 0;
-    if (evaluation_is_product(worker->kind))
-        return block_chunks(&worker->shape);
-    item = &worker->queue[worker->at].item;
-    return item->end - item->first;
+    return chunks_of(worker, &worker->queue[worker->at].item);
 }
 
 bool worker_busy(const struct worker *worker)
@@ -322,7 +356,8 @@ void worker_pieces_computed(struct worker *worker, const struct event *event,
     CHECK(worker->in_round);
     item = &worker->queue[worker->at].item;
     worker->sum = event->sum != NULL ? event->sum : worker->tally.sum;
-    if (event->sum == NULL && worker->kind != EVALUATE_LOCAL)
+    if (event->sum == NULL && worker->kind != EVALUATE_LOCAL &&
+        !evaluation_is_product(worker->kind))
         tally_fill(&worker->tally); /* If nothing was added. */
     if (event->err == ERR_STALE) {
         worker_round_end(worker,
@@ -334,14 +369,9 @@ void worker_pieces_computed(struct worker *worker, const struct event *event,
         return;
     }
     worker->compute_us += event->compute_us;
-    if (evaluation_is_product(worker->kind)) {
-        end_product(worker);
-        worker->chunks_done += block_chunks(&worker->shape);
-    } else {
-        worker->chunks_done += item->end - item->first;
-        if (worker->queue[worker->at].coded)
-            add_to_row(worker, item);
-    }
+    worker->chunks_done += chunks_of(worker, item);
+    if (worker->queue[worker->at].coded)
+        add_to_row(worker, item);
     delay_us = worker->leaving ? 0 : delay_of(worker, event->compute_us);
     if (delay_us == 0) {
         worker_pieces_deliver(worker, actions);

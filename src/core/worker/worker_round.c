@@ -28,15 +28,16 @@ void worker_round_end(struct worker *worker, struct actions *actions)
  * that has the rows can make any. */
 static void turn_to_block(struct worker *worker, const struct msg_round *msg)
 {
-    const uint64_t block = product_block(msg->parts, msg->items, msg->count);
+    const uint64_t block =
+        product_block(msg->parts, msg->terms, msg->term_count);
 
     worker->shape = product_shape(&worker->job, msg->parts);
     if (block == worker->block)
         return;
     worker->block = block;
-    worker->block_count = msg->count;
-    for (uint32_t i = 0; i < msg->count; i++)
-        worker->block_terms[i] = product_term(&msg->items[i]);
+    worker->block_count = msg->term_count;
+    for (uint32_t i = 0; i < msg->term_count; i++)
+        worker->block_terms[i] = product_term(&msg->terms[i]);
     if (!worker->options.resident)
         chunkset_clear(&worker->held);
 }
@@ -108,8 +109,7 @@ static void round_open(struct worker *worker, const struct msg_round *msg,
     worker->delay_factor = msg->delay_factor;
     worker->delayed = false;
     worker->compute_us = 0;
-    /* A product that was called off may still be writing to it. */
-    if (msg->coded && !evaluation_is_product(msg->kind))
+    if (msg->coded)
         memset(worker->row, 0, (sum_dims + 1) * sizeof *worker->row);
 }
 
@@ -140,16 +140,17 @@ static bool product_fits(const struct worker *worker,
     const struct job *job = &worker->job;
     const struct block_shape shape = product_shape(job, msg->parts);
 
-    if (!job->products || !msg->coded || msg->parts == 0 ||
+    if (!job->products || msg->coded || msg->parts == 0 ||
+        msg->parts > job->chunks || msg->term_count == 0 ||
+        msg->term_count > msg->parts ||
         (msg->kind == EVALUATE_BACK && job->copies < 2) ||
-        msg->parts > job->chunks || msg->count == 0 ||
-        msg->count > msg->parts || msg->dims != block_in(&shape, msg->kind))
+        msg->dims != block_in(&shape, msg->kind))
         return false;
-    for (uint32_t i = 0; i < msg->count; i++) {
-        const struct item *item = &msg->items[i];
+    for (uint32_t i = 0; i < msg->term_count; i++) {
+        const struct item *item = &msg->terms[i];
 
         if (item->id >= msg->parts || item->coefficient == 0 ||
-            (i > 0 && item->id <= msg->items[i - 1].id) ||
+            (i > 0 && item->id <= msg->terms[i - 1].id) ||
             item->first >= item->end || item->end > job->chunks ||
             item->end - item->first > block_chunks(&shape))
             return false;

@@ -91,6 +91,7 @@ static void find_chunks(struct slice *slice, uint32_t strip)
 static void touch(uintptr_t next, size_t bytes)
 {
     for (size_t line = 0; line < bytes; line += 64)
+        /* NOLINTNEXTLINE(performance-no-int-to-ptr): see above. */
         __builtin_prefetch((const void *)(next + line), 0, 2);
 }
 

@@ -24,11 +24,18 @@ static enum err vet_size(const struct dataset *data,
                          struct why *why)
 {
     const uint32_t chunks = dataset_chunks(data);
-    const uint32_t k = slots - code->stragglers;
+    const uint32_t k =
+        (code->blocks > 0 ? code->blocks : slots) - code->stragglers;
     const struct block_shape shape =
-        coded_shape(data, k < chunks ? k : chunks, BLOCK_COPIES_MAX);
+        coded_shape(data, k < chunks ? k : chunks, code->copies);
     const double gib = (double)coded_bytes(&shape) / (1u << 30);
 
+    if (code_spec_elastic(code) && chunks < k)
+        return why_set(why, ERR_SHAPE,
+                       "code %s cuts the rows into l=%u parts, and %u rows in "
+                       "chunks of %u are only %u; give a smaller l or "
+                       "--chunk-rows",
+                       code->name, k, data->rows, data->chunk_rows, chunks);
     if (chunks > CHUNKS_MAX / 2)
         return why_set(why, ERR_SHAPE,
                        "code %s takes at most %u chunks, not %u; give a larger "

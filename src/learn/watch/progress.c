@@ -128,6 +128,8 @@ void progress_event(struct progress *progress, const struct trace *trace)
     case TRACE_JUDGED:
     case TRACE_AWAY:
     case TRACE_HOME:
+    case TRACE_SHORT:
+    case TRACE_ENOUGH:
     case TRACE_PEER:
     case TRACE_SUM:
     case TRACE_STOP:

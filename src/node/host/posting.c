@@ -230,7 +230,8 @@ bool posting_fill(struct posting *posting, uint32_t berth,
 {
     struct posted where = {0};
 
-    if (msg->kind != MSG_ROUND)
+    /* Input coding: each has a vector of its own. */
+    if (msg->kind != MSG_ROUND || msg->round.kind == EVALUATE_COMBINE)
         return envelope_fill(envelope, msg);
     if (berth == BOARD_NONE || !post_round(posting, &msg->round))
         return fill_shared(posting, envelope, msg);

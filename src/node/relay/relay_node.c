@@ -374,7 +374,7 @@ static void do_open(struct node *node, const struct job *job)
 {
     struct codec_room room = {0};
     enum err err =
-        codec_room_init(&room, job->dims, job->sum_dims, job->chunks);
+        codec_room_init(&room, job->dims, job->sum_dims, job_items_max(job));
     const size_t sum_max = codec_sum_max(job->sum_dims, ANSWERS_MAX);
 
     if (err == ERR_OK)

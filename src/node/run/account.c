@@ -169,6 +169,8 @@ static void count(struct coordinator_stats *stats, const struct trace *trace)
     case TRACE_PULSE:
     case TRACE_AWAY:
     case TRACE_HOME:
+    case TRACE_SHORT:
+    case TRACE_ENOUGH:
     case TRACE_PEER:
     case TRACE_SUM:
     case TRACE_STOP:

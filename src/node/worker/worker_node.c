@@ -167,8 +167,8 @@ static bool has_inbox(struct node *node)
 
     if (node->inbox != NULL)
         return true;
-    if (codec_room_init(&node->kept, job->dims, job->sum_dims, job->chunks) ==
-        ERR_OK)
+    if (codec_room_init(&node->kept, job->dims, job->sum_dims,
+                        job_items_max(job)) == ERR_OK)
         node->inbox = mem_new(node->message_max, 1);
     if (node->inbox == NULL)
         codec_room_close(&node->kept);
@@ -637,7 +637,7 @@ static enum err open_room(struct node *node, const struct job *job)
 {
     struct codec_room room = {0};
     enum err err =
-        codec_room_init(&room, job->dims, job->sum_dims, job->chunks);
+        codec_room_init(&room, job->dims, job->sum_dims, job_items_max(job));
 
     if (err != ERR_OK)
         return err;

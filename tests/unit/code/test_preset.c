@@ -41,6 +41,7 @@ static void test_points(void **state)
         {"matrix", PLACE_MATRIX, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, 3, 5,
          false},
         {"mds", PLACE_MDS, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, 3, 5, false},
+        {"cec", PLACE_CEC, SCHED_ALL, STOP_FIRST, ESTIMATE_EXACT, 10, 6, false},
         {"agc", PLACE_REP, SCHED_ALL, STOP_COLLECT, ESTIMATE_REFERENCE, 3, 2,
          false},
         {"sgc", PLACE_SGC, SCHED_ALL, STOP_FIRST, ESTIMATE_UNBIASED, 3, 5,
@@ -94,8 +95,8 @@ static void test_unknown(void **state)
     assert_string_equal(why.text,
                         "no code named magic; there are uncoded, ignore "
                         "(ksync), frc, rep, cyclic, cb, partial-frc, "
-                        "partial-cyclic, matrix, mds, agc (erasurehead), sgc, "
-                        "local, stream, steal");
+                        "partial-cyclic, matrix, mds, cec (elastic), agc "
+                        "(erasurehead), sgc, local, stream, steal");
     options.name = "agc";
     options.collect = 2;
     options.estimate = "guess";

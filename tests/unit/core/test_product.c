@@ -30,6 +30,10 @@ struct play {
 static const struct item mixture[] = {
     {0, 0, 2, .5}, {1, 2, 4, -1}, {2, 4, 6, 2}, {3, 6, 8, .25}};
 static const struct item third[] = {{2, 5, 8, 1}}; /* Of three parts. */
+/* All that a product gives: 8 rows (of three parts 12), 2 columns. */
+static const struct item rows[] = {{0, 0, 8, 1}};
+static const struct item more_rows[] = {{0, 0, 12, 1}};
+static const struct item cols[] = {{0, 0, 2, 1}};
 
 static void step(struct play *play, struct event event)
 {
@@ -79,11 +83,12 @@ static struct msg product(struct play *play, enum evaluation_kind kind)
     msg.round = (struct msg_round){
         .key = {.job = 77, .view = 1, .step = play->steps++},
         .assignment = play->steps,
-        .coded = true,
-        .count = 4,
-        .items = mixture,
+        .count = 1,
+        .items = kind == EVALUATE_BACK ? cols : rows,
         .kind = kind,
         .parts = 4,
+        .term_count = 4,
+        .terms = mixture,
         .dims = kind == EVALUATE_BACK ? ROWS : COLS,
         .weights = play->vector,
         .exponent = play->exponent,
@@ -209,6 +214,46 @@ static void test_strips_of_the_block(void **state)
     close_play(&play);
 }
 
+/* A product in pieces: each is a ROW of its own, those first whose rows have
+ * come, and the numbers of one stay while the next is computed. */
+static void test_pieces(void **state)
+{
+    static const struct item two[] = {{7, 0, 3, 1}, {9, 4, 8, 1}};
+    const uint64_t block = product_block(4, mixture, 4);
+    struct play play;
+    struct msg msg;
+    const struct action *action;
+    const double *first;
+
+    (void)state;
+    open_play(&play, false, true);
+    msg = product(&play, EVALUATE_SCORES);
+    msg.round.items = two;
+    msg.round.count = 2;
+    hear(&play, &msg);
+    data(&play, 1, block); /* Rows 4 to 7. */
+    action = stage_find_action(&play.actions, ACTION_COMPUTE);
+    assert_int_equal(action->computation.first, 4);
+    assert_int_equal(action->computation.end, 8);
+    action->computation.vector[0] = 44;
+    data(&play, 0, block);
+    computed(&play, ERR_OK);
+    assert_int_equal(stage_find(&play.actions, MSG_ROW)->row.piece, 9);
+    assert_int_equal(stage_find(&play.actions, MSG_ROW)->row.dims, 4);
+    first = stage_find(&play.actions, MSG_ROW)->row.row;
+    action = stage_find_action(&play.actions, ACTION_COMPUTE);
+    action->computation.vector[0] = 11;
+    assert_true(first[0] == 44);
+    computed(&play, ERR_OK);
+    assert_int_equal(stage_find(&play.actions, MSG_ROW)->row.piece, 7);
+    assert_true(stage_find(&play.actions, MSG_ROW)->row.row[0] == 11);
+    hear(&play, &msg); /* Its answers were lost: all of them again. */
+    computed(&play, ERR_OK);
+    computed(&play, ERR_OK);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_ROW), 1);
+    close_play(&play);
+}
+
 /* Another block: nothing of the first one is of use, nor is it when the first
  * comes back. */
 static void test_another_block(void **state)
@@ -225,8 +270,9 @@ static void test_another_block(void **state)
     computed(&play, ERR_OK);
     msg = product(&play, EVALUATE_SCORES);
     msg.round.parts = 3;
-    msg.round.items = third;
-    msg.round.count = 1;
+    msg.round.terms = third;
+    msg.round.term_count = 1;
+    msg.round.items = more_rows;
     hear(&play, &msg);
     assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
     for (uint32_t strip = 0; strip < 3; strip++)
@@ -245,13 +291,13 @@ static void ignored(struct play *play, const struct msg *msg)
     assert_int_equal(stage_count(&play->actions, ACTION_COMPUTE), 0);
 }
 
-static void with_items(struct play *play, const struct item *items,
+static void with_terms(struct play *play, const struct item *terms,
                        uint32_t count)
 {
     struct msg msg = product(play, EVALUATE_SCORES);
 
-    msg.round.items = items;
-    msg.round.count = count;
+    msg.round.terms = terms;
+    msg.round.term_count = count;
     ignored(play, &msg);
 }
 
@@ -268,13 +314,13 @@ static void test_what_cannot_be_is_ignored(void **state)
 
     (void)state;
     open_play(&play, true, true);
-    with_items(&play, mixture, 0);
-    with_items(&play, twice, 2);
-    with_items(&play, beyond, 1);
-    with_items(&play, nothing, 1);
-    with_items(&play, empty, 1);
-    with_items(&play, tall, 1);
-    with_items(&play, outside, 1);
+    with_terms(&play, mixture, 0);
+    with_terms(&play, twice, 2);
+    with_terms(&play, beyond, 1);
+    with_terms(&play, nothing, 1);
+    with_terms(&play, empty, 1);
+    with_terms(&play, tall, 1);
+    with_terms(&play, outside, 1);
     msg = product(&play, EVALUATE_SCORES);
     msg.round.parts = 0;
     ignored(&play, &msg);
@@ -285,7 +331,10 @@ static void test_what_cannot_be_is_ignored(void **state)
     msg.round.dims = ROWS;
     ignored(&play, &msg);
     msg = product(&play, EVALUATE_SCORES);
-    msg.round.coded = false;
+    msg.round.coded = true;
+    ignored(&play, &msg);
+    msg = product(&play, EVALUATE_SCORES);
+    msg.round.items = more_rows;
     ignored(&play, &msg);
     msg = product(&play, EVALUATE_GRADIENT); /* Not in this job. */
     ignored(&play, &msg);
@@ -318,6 +367,7 @@ int main(void)
         cmocka_unit_test(test_one_copy),
         cmocka_unit_test(test_not_finite_is_refused_once),
         cmocka_unit_test(test_strips_of_the_block),
+        cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_another_block),
         cmocka_unit_test(test_what_cannot_be_is_ignored),
         cmocka_unit_test(test_names),

@@ -23,7 +23,7 @@ static double no_slopes(void *context, uint32_t soft, double *scores)
 {
     (void)context;
     (void)soft;
-    (void)scores;
+    scores[0] = NAN;
     fail_msg("nobody asked for slopes");
     return 0;
 }
@@ -56,12 +56,13 @@ static double dot(const double *row, const double *w)
     return sum;
 }
 
-/* What the block of these items gives. */
+/* What the block of these terms gives. */
 static void multiply(const struct msg_round *round, double *out)
 {
     memset(out, 0, ROWS * sizeof *out);
-    for (uint32_t k = 0; k < round->count; k++) {
-        const struct item *const item = &round->items[k];
+    assert_int_equal(round->count, 1);
+    for (uint32_t k = 0; k < round->term_count; k++) {
+        const struct item *const item = &round->terms[k];
         const uint32_t first = item->first * CHUNK_ROWS;
 
         for (uint32_t i = first; i < item->end * CHUNK_ROWS; i++)

@@ -97,6 +97,7 @@ static void random_vector(double *v, uint32_t count, uint64_t seed)
         v[i] = rng_normal_at(seed, i, 0);
 }
 
+/* NOLINTBEGIN(readability-non-const-parameter): written through `asked`. */
 static void multiply_range(const struct coded *coded, enum evaluation_kind kind,
                            uint32_t first, uint32_t end, const double *in,
                            double *out)
@@ -112,6 +113,7 @@ static void multiply_range(const struct coded *coded, enum evaluation_kind kind,
         coded_multiply(coded, &asked, ISA_PORTABLE, pool_serial(), NULL),
         ERR_OK);
 }
+/* NOLINTEND(readability-non-const-parameter) */
 
 static void multiply(const struct coded *coded, enum evaluation_kind kind,
                      const double *in, double *out)

@@ -59,6 +59,9 @@ static struct configuration draw(struct rng *rng)
         .workers = n,
         .seed = 1,
     };
+    /* Plans do not replay elastic codes. */
+    if ((preset_traits(made.preset.name) & TRAIT(ELASTIC)) != 0)
+        made.preset.name = "mds";
     made.chunks = n * 8;
     if (rng_chance(rng, .3))
         made.chunks = (uint32_t)rng_between(rng, 1, 12 * (int64_t)n);

@@ -196,16 +196,26 @@ static void random_pulse(struct rng *rng, struct random_room *room,
     }
 }
 
-static uint32_t random_items(struct rng *rng, struct random_room *room)
+static uint32_t random_list(struct rng *rng, struct item *items)
 {
     const uint32_t count = (uint32_t)rng_below(rng, RANDOM_ITEMS + 1);
 
     for (uint32_t i = 0; i < count; i++) {
-        room->items[i].id = random_u32(rng);
-        random_range(rng, &room->items[i].first, &room->items[i].end);
-        room->items[i].coefficient = rng_unit(rng) * 4.0 - 2.0;
+        items[i].id = random_u32(rng);
+        random_range(rng, &items[i].first, &items[i].end);
+        items[i].coefficient = rng_unit(rng) * 4.0 - 2.0;
     }
     return count;
+}
+
+static uint32_t random_items(struct rng *rng, struct random_room *room)
+{
+    return random_list(rng, room->items);
+}
+
+static uint32_t random_terms(struct rng *rng, struct random_room *room)
+{
+    return random_list(rng, room->terms);
 }
 
 static void random_vectors(struct rng *rng, struct random_room *room)
@@ -236,9 +246,16 @@ static void random_round(struct rng *rng, struct random_room *room,
     round->delay_factor = rng_unit(rng);
     round->count = random_items(rng, room);
     round->items = room->items;
-    round->kind = (enum evaluation_kind)rng_below(rng, 7);
+    round->kind = (enum evaluation_kind)rng_below(rng, EVALUATE_LAST + 1);
     round->soft = (uint32_t)rng_below(rng, LOSS_SOFTS + 1);
-    round->parts = evaluation_is_product(round->kind) ? random_u32(rng) : 0;
+    round->parts = 0;
+    round->term_count = 0;
+    round->terms = NULL;
+    if (evaluation_is_product(round->kind)) {
+        round->parts = random_u32(rng);
+        round->term_count = random_terms(rng, room);
+        round->terms = room->terms;
+    }
     round->dims = RANDOM_DIMS;
     round->narrow = round->kind == EVALUATE_GRADIENT && rng_chance(rng, 0.5);
     for (uint32_t j = 0; round->narrow && j < RANDOM_DIMS; j++)
@@ -299,6 +316,7 @@ static void random_row(struct rng *rng, struct random_room *room,
 {
     random_vectors(rng, room);
     random_key(rng, &row->key);
+    row->piece = random_u32(rng);
     row->compute_us = (int64_t)(rng_next(rng) >> 28);
     row->dims = RANDOM_DIMS;
     row->row = room->weights;

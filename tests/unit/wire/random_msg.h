@@ -14,7 +14,7 @@
 
 /* Buffers behind the pointers of a random message. */
 struct random_room {
-    struct item items[RANDOM_ITEMS];
+    struct item items[RANDOM_ITEMS], terms[RANDOM_ITEMS];
     int16_t exponent[RANDOM_SUM_DIMS + 1];
     double weights[RANDOM_DIMS + 1];
     double direction[RANDOM_DIMS];

@@ -1,0 +1,283 @@
+/*
+ * combine.c - X^T r by input coding: each member multiplies the rows of its own
+ * block with numbers of its own, and the sum of what all send is the gradient.
+ *
+ * For every row of the blocks a set of L members is chosen, and the L numbers r
+ * of that row's parts are spread over them, u = G_S^-T r (code/erasure.h).  A
+ * member's rows are cut into a few pieces, each of which counts when it comes.
+ * Those that do not come, because their member is gone or lags, are numbers
+ * u_p[row]; their share of the parts is u_p G[p], which is what the next round
+ * spreads over those who are there.  So nothing that was delivered is lost, and
+ * the storage of a member stays one block.
+ */
+#include <string.h>
+
+#include "base/check.h"
+#include "core/product.h"
+#include "core/star/coordinator_parts.h"
+
+static struct block_shape shape_of(const struct coordinator *c)
+{
+    return product_shape(&c->options.job, c->code.parts);
+}
+
+/* Numbers of a part in `left`, and of a slot in `own`. */
+static size_t stride_of(const struct coordinator *c)
+{
+    const struct block_shape shape = shape_of(c);
+
+    return block_in(&shape, EVALUATE_COMBINE);
+}
+
+const double *combine_vector(const struct coordinator *c, uint32_t slot)
+{
+    return c->segments.own + slot * stride_of(c);
+}
+
+/* --- what is left to multiply -------------------------------------------- */
+
+/* First all slopes. */
+void combine_begin(struct coordinator *c)
+{
+    const struct block_shape shape = shape_of(c);
+    const size_t stride = stride_of(c);
+
+    memset(c->segments.left, 0,
+           stride * c->code.parts * sizeof *c->segments.left);
+    for (uint32_t part = 0; part < c->code.parts; part++) {
+        const uint32_t first =
+            block_first_row(&shape, block_first_chunk(&shape, part));
+        const uint32_t end =
+            block_first_row(&shape, block_first_chunk(&shape, part + 1));
+
+        memcpy(c->segments.left + part * stride, c->products.scores + first,
+               (end - first) * sizeof *c->segments.left);
+    }
+    c->segments.left_first = 0;
+    c->segments.left_end = block_rows(&shape);
+    c->segments.again = false;
+}
+
+/* Then what a piece that did not come would have given. */
+static void leave(struct coordinator *c, uint32_t id)
+{
+    const struct segment *segment = &c->segments.list[id];
+    const uint32_t slot = c->segments.owner[id];
+    const double *own = combine_vector(c, slot);
+    const size_t stride = stride_of(c);
+
+    for (uint32_t part = 0; part < c->code.parts; part++) {
+        const double factor = code_coefficient(&c->code, slot, part);
+        double *left = c->segments.left + part * stride;
+
+        for (uint32_t row = segment->first; factor != 0 && row < segment->end;
+             row++)
+            left[row] += factor * own[row];
+    }
+    if (segment->first < c->segments.left_first)
+        c->segments.left_first = segment->first;
+    if (segment->end > c->segments.left_end)
+        c->segments.left_end = segment->end;
+}
+
+bool combine_more(struct coordinator *c)
+{
+    const struct block_shape shape = shape_of(c);
+
+    c->segments.left_first = block_rows(&shape);
+    c->segments.left_end = 0;
+    memset(c->segments.left, 0,
+           stride_of(c) * c->code.parts * sizeof *c->segments.left);
+    for (uint32_t id = 0; id < c->piece_count; id++) {
+        if (!c->segments.came[id])
+            leave(c, id);
+    }
+    c->segments.again = true;
+    return c->segments.left_first < c->segments.left_end;
+}
+
+bool combine_again(const struct coordinator *c)
+{
+    return c->what.kind == EVALUATE_COMBINE && c->segments.again;
+}
+
+/* --- who multiplies what ------------------------------------------------- */
+
+/* Group g of the rows that are left. */
+static uint32_t group_row(const struct coordinator *c, uint32_t group)
+{
+    const struct segments *s = &c->segments;
+    const uint64_t rows = s->left_end - s->left_first;
+
+    return s->left_first + (uint32_t)(group * rows / s->groups);
+}
+
+/* Rows [first, end): what its set is to multiply. */
+static enum err spread(struct coordinator *c, uint32_t members, uint32_t group,
+                       uint32_t first, uint32_t end)
+{
+    struct segments *s = &c->segments;
+    const size_t stride = stride_of(c);
+    struct blockset blocks = {0};
+    const struct erasure_set *set;
+    enum err err;
+
+    arcs_set(s->members, s->arcs, members, s->groups, group, &blocks);
+    err = erasure_find(&s->erasure, &blocks, &set);
+    if (err != ERR_OK)
+        return err;
+    for (uint32_t part = 0; part < c->code.parts; part++)
+        s->answer[part] = s->left + part * stride + first;
+    for (uint32_t i = 0; i < set->count; i++)
+        s->part[i] = s->own + set->block[i] * stride + first;
+    erasure_spread(&s->erasure, set, end - first, s->answer, s->part);
+    if (set->residual > c->products.residual)
+        c->products.residual = set->residual;
+    return ERR_OK;
+}
+
+static enum err spread_all(struct coordinator *c, uint32_t members)
+{
+    struct segments *s = &c->segments;
+    enum err err = ERR_OK;
+
+    memset(s->own, 0, stride_of(c) * c->code.slots * sizeof *s->own);
+    for (uint32_t group = 0; group < s->groups && err == ERR_OK;) {
+        const uint32_t next = arcs_turn(s->arcs, members, s->groups, group);
+
+        err =
+            spread(c, members, group, group_row(c, group), group_row(c, next));
+        group = next;
+    }
+    return err;
+}
+
+/* Groups [first, end) of a member, as up to COMBINE_CUTS pieces. */
+static void cut(struct coordinator *c, uint32_t slot, uint32_t first,
+                uint32_t end, uint32_t cuts)
+{
+    struct segments *s = &c->segments;
+    const uint64_t groups = end - first;
+
+    for (uint32_t i = 0; i < cuts; i++) {
+        const uint32_t from = first + (uint32_t)(i * groups / cuts);
+        const uint32_t to = first + (uint32_t)((i + 1) * groups / cuts);
+        const uint32_t id = c->piece_count;
+
+        if (from == to || group_row(c, from) == group_row(c, to))
+            continue;
+        CHECK(id < s->max);
+        s->list[id] = (struct segment){.first = group_row(c, from),
+                                       .end = group_row(c, to)};
+        s->owner[id] = slot;
+        s->came[id] = false;
+        c->piece_in[id] = false;
+        c->piece_count++;
+    }
+}
+
+/* An arc that wraps is two ranges of rows. */
+static void cut_arc(struct coordinator *c, uint32_t slot, struct arc arc)
+{
+    const uint32_t groups = c->segments.groups;
+    const uint32_t end = arc.begin + arc.count;
+    const uint32_t behind = end > groups ? end - groups : 0;
+    uint32_t cuts = COMBINE_CUTS;
+
+    if (behind > 0) {
+        cuts = COMBINE_CUTS * (arc.count - behind) / arc.count + 1;
+        cut(c, slot, 0, behind, COMBINE_CUTS + 1 - cuts);
+    }
+    cut(c, slot, arc.begin, end - behind, cuts);
+}
+
+static void send_pieces(struct coordinator *c, uint32_t slot,
+                        struct actions *actions)
+{
+    uint32_t count = 0;
+
+    for (uint32_t id = 0; id < c->piece_count; id++) {
+        if (c->segments.owner[id] == slot &&
+            work_give(c, id, c->slot_link[slot]))
+            c->ids[count++] = id;
+    }
+    if (count > 0)
+        work_send(c, c->slot_link[slot], c->ids, count, actions);
+}
+
+/* Too few are here, or their data is still coming: somebody's coming or
+ * answer will bring us back. */
+static void spread_out(struct coordinator *c, struct actions *actions)
+{
+    struct segments *s = &c->segments;
+    const uint32_t rows = s->left_end - s->left_first;
+    uint32_t members = deal_members(c);
+    double worst;
+
+    if (members < s->need) { /* Without the laggards it cannot be done. */
+        for (uint32_t i = 0; i < c->alive; i++)
+            c->members[c->present[i]].lags = false;
+        members = deal_members(c);
+    }
+    s->groups = rows < c->code.segments ? rows : c->code.segments;
+    for (uint32_t i = 0; i < members; i++)
+        s->members[i].ready = s->groups;
+    if (arcs_settle(&s->erasure, s->rule, s->members, members, s->groups,
+                    ERASURE_RCOND, s->arcs, &worst) != ERR_OK ||
+        spread_all(c, members) != ERR_OK)
+        return;
+    c->piece_count = 0;
+    for (uint32_t i = 0; i < members; i++)
+        cut_arc(c, s->members[i].block, s->arcs[i]);
+    s->planned = true;
+    for (uint32_t i = 0; i < members; i++)
+        send_pieces(c, s->members[i].block, actions);
+}
+
+/* As long as nothing is given out there is one piece, which does not come. */
+void combine_open(struct coordinator *c, struct actions *actions)
+{
+    struct segments *s = &c->segments;
+
+    s->planned = false;
+    c->piece_count = 1;
+    s->list[0] = (struct segment){0};
+    s->owner[0] = UINT32_MAX;
+    s->came[0] = false;
+    spread_out(c, actions);
+}
+
+bool combine_take(struct coordinator *c, uint32_t slot, uint32_t id,
+                  const double *row)
+{
+    const struct block_shape shape = shape_of(c);
+    const uint32_t dims = block_out(&shape, EVALUATE_COMBINE);
+
+    if (c->segments.owner[id] != slot || c->segments.came[id])
+        return false;
+    c->segments.came[id] = true;
+    for (uint32_t j = 0; j < dims; j++)
+        c->gradient[j] += row[j];
+    return true;
+}
+
+/* Pieces of those who are gone, and, once the others are done, of those who
+ * lag, are left for the next round. */
+void combine_balance(struct coordinator *c, struct actions *actions)
+{
+    if (!c->segments.planned) {
+        spread_out(c, actions);
+        return;
+    }
+    for (uint32_t id = 0; id < c->piece_count; id++) {
+        const uint32_t slot = c->segments.owner[id];
+
+        if (c->piece_in[id] || (deal_counts_on(c, slot) &&
+                                work_has(&c->pieces[id], c->slot_link[slot])))
+            continue;
+        c->piece_in[id] = true;
+        c->pieces_in++;
+    }
+    if (round_enough(c))
+        commit_round(c, actions);
+}

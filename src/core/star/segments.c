@@ -1,0 +1,391 @@
+/*
+ * segments.c - the pieces of a product with coded data: what is in, and what
+ * the answers come to.  Who is asked for which is deal.c's.
+ */
+#include "core/star/segments.h"
+
+#include <string.h>
+
+#include "base/bugs.h"
+#include "base/check.h"
+#include "base/mem.h"
+#include "core/product.h"
+#include "core/star/coordinator_parts.h"
+#include "math/vec.h"
+
+static struct block_shape shape_of(const struct coordinator *c)
+{
+    return product_shape(&c->options.job, c->code.parts);
+}
+
+struct item segments_item(const struct coordinator *c, uint32_t id)
+{
+    const struct segment *segment = &c->segments.list[id];
+
+    CHECK(id < c->piece_count);
+    return (struct item){.id = id,
+                         .first = segment->first,
+                         .end = segment->end,
+                         .coefficient = 1};
+}
+
+static bool combines(const struct coordinator *c)
+{
+    return c->what.kind == EVALUATE_COMBINE;
+}
+
+/* Does everybody compute everything? */
+static bool asks_all(const struct coordinator *c)
+{
+    return !code_spec_elastic(&c->code.spec);
+}
+
+/* --- room ---------------------------------------------------------------- */
+
+void segments_close(struct coordinator *c)
+{
+    struct segments *s = &c->segments;
+
+    mem_free(s->list);
+    mem_free(s->kept);
+    mem_free(s->given);
+    mem_free(s->dealt);
+    mem_free(s->owner);
+    mem_free(s->came);
+    mem_free(s->answer);
+    mem_free(s->part);
+    mem_free(s->scratch);
+    mem_free(s->done);
+    mem_free(s->doing);
+    mem_free(s->members);
+    mem_free(s->arcs);
+    mem_free(s->own);
+    mem_free(s->left);
+    residual_close(&s->plan);
+    erasure_close(&s->erasure);
+    *s = (struct segments){0};
+}
+
+/* Pieces of a round, at most. */
+static uint32_t pieces_max(const struct code *code, bool combined)
+{
+    const uint32_t cut = combined ? code->slots * (COMBINE_CUTS + 1) : 0;
+    const uint32_t most = cut > code->segments ? cut : code->segments;
+
+    return most > code->piece_count ? most : code->piece_count;
+}
+
+/* What is left to multiply, and what each is to multiply with its rows. */
+static enum err combine_room(struct coordinator *c, const struct code *code)
+{
+    const struct block_shape shape =
+        product_shape(&c->options.job, code->parts);
+    const size_t rows = block_in(&shape, EVALUATE_COMBINE);
+    struct segments *s = &c->segments;
+
+    if (c->options.job.copies > 1)
+        return ERR_OK;
+    s->own = mem_new(rows * code->slots, sizeof *s->own);
+    s->left = mem_new(rows * code->parts, sizeof *s->left);
+    return s->own == NULL || s->left == NULL ? ERR_NOMEM : ERR_OK;
+}
+
+enum err segments_room(struct coordinator *c, const struct code *code)
+{
+    const uint32_t spare = code->parts + SEGMENT_SPARE;
+    struct segments *s = &c->segments;
+    enum err err;
+
+    segments_close(c);
+    s->max = code->piece_count;
+    if (!product_on(c))
+        return ERR_OK;
+    s->max = pieces_max(code, c->options.job.copies < 2);
+    s->need = code->parts;
+    s->keeps = spare < code->slots ? spare : code->slots;
+    s->rule = code->spec.rule;
+    s->look_at = TIME_NEVER;
+    s->list = mem_new(s->max, sizeof *s->list);
+    s->kept = mem_new((size_t)s->max * s->keeps, sizeof *s->kept);
+    s->given = mem_new((size_t)s->max * code->slots, sizeof *s->given);
+    s->dealt = mem_new(s->max, sizeof *s->dealt);
+    s->owner = mem_new(s->max, sizeof *s->owner);
+    s->came = mem_new(s->max, sizeof *s->came);
+    s->done = mem_new(code->segments, sizeof *s->done);
+    s->doing = mem_new(code->segments, sizeof *s->doing);
+    s->members = mem_new(code->slots, sizeof *s->members);
+    s->arcs = mem_new(code->slots, sizeof *s->arcs);
+    s->answer = mem_new(code->slots, sizeof *s->answer);
+    s->part = mem_new(code->slots, sizeof *s->part);
+    s->scratch = mem_new(segments_numbers(c, code), sizeof *s->scratch);
+    if (s->list == NULL || s->kept == NULL || s->given == NULL ||
+        s->dealt == NULL || s->owner == NULL || s->came == NULL ||
+        s->done == NULL || s->doing == NULL || s->members == NULL ||
+        s->arcs == NULL || s->answer == NULL || s->part == NULL ||
+        s->scratch == NULL)
+        return ERR_NOMEM;
+    err = combine_room(c, code);
+    if (err == ERR_OK)
+        err = residual_init(&s->plan, code->slots, code->segments);
+    if (err == ERR_OK)
+        err = erasure_init(&s->erasure, code->parts, code->slots,
+                           code->spec.seed);
+    return err;
+}
+
+/* Numbers of all answers that may be kept: those of a piece lie one behind the
+ * other, where its first would begin if there were only one of each. */
+size_t segments_numbers(const struct coordinator *c, const struct code *code)
+{
+    const struct block_shape shape =
+        product_shape(&c->options.job, code->parts);
+    const uint32_t rows = block_range(&shape, EVALUATE_SCORES);
+    const uint32_t cols = block_range(&shape, EVALUATE_BACK);
+
+    return (size_t)c->segments.keeps * (rows > cols ? rows : cols);
+}
+
+static double *answer_at(struct coordinator *c, uint32_t id, uint32_t i)
+{
+    const struct segment *segment = &c->segments.list[id];
+
+    return c->coded + (size_t)c->segments.keeps * segment->first +
+           (size_t)i * (segment->end - segment->first);
+}
+
+static struct segment *segment_of(struct coordinator *c, uint32_t id)
+{
+    CHECK(id < c->piece_count);
+    return &c->segments.list[id];
+}
+
+/* --- opening ------------------------------------------------------------- */
+
+static void lay_piece(struct coordinator *c, uint32_t id, uint32_t first,
+                      uint32_t end)
+{
+    c->segments.list[id] = (struct segment){.first = first, .end = end};
+    if (first < end)
+        return;
+    c->piece_in[id] = true; /* More pieces than numbers. */
+    c->pieces_in++;
+}
+
+static void lay_pieces(struct coordinator *c)
+{
+    const struct block_shape shape = shape_of(c);
+    const uint64_t range = block_range(&shape, c->what.kind);
+
+    for (uint64_t id = 0; id < c->piece_count; id++)
+        lay_piece(c, (uint32_t)id, (uint32_t)(id * range / c->piece_count),
+                  (uint32_t)((id + 1) * range / c->piece_count));
+}
+
+void segments_open(struct coordinator *c, struct actions *actions)
+{
+    struct segments *s = &c->segments;
+
+    memset(s->given, 0, (size_t)s->max * c->code.slots * sizeof *s->given);
+    s->gives = 0;
+    s->look_at = TIME_NEVER;
+    /* Who lagged on the way back is not asked again on the same way. */
+    for (uint32_t i = 0; i < c->alive && !combine_again(c); i++)
+        c->members[c->present[i]].lags = false;
+    if (combines(c)) {
+        combine_open(c, actions);
+        return;
+    }
+    lay_pieces(c);
+    if (asks_all(c))
+        deal_all(c, actions);
+    else
+        deal_plan(c, actions);
+}
+
+/* --- what comes back ----------------------------------------------------- */
+
+uint32_t segments_dims(const struct coordinator *c, uint32_t id)
+{
+    const struct block_shape shape = shape_of(c);
+    const struct segment *segment = &c->segments.list[id];
+
+    return combines(c) ? block_out(&shape, c->what.kind)
+                       : segment->end - segment->first;
+}
+
+/* Nobody need go on with a piece that is in. */
+static void spare(struct coordinator *c, uint32_t id, struct actions *actions)
+{
+    struct piece_state *piece = &c->pieces[id];
+
+    while (piece->assignee_count > 0) {
+        const uint32_t link = piece->assignee[piece->assignee_count - 1];
+
+        work_drop(c, link, id, actions);
+        (void)work_take(c, id, link);
+    }
+}
+
+static void piece_arrived(struct coordinator *c, uint32_t id,
+                          struct actions *actions)
+{
+    if (!c->piece_in[id])
+        c->pieces_in++;
+    c->piece_in[id] = true;
+    if (!asks_all(c))
+        spare(c, id, actions);
+}
+
+/* Where number `first` of part `part` belongs, and how many follow it there:
+ * a block is as long as its longest part. */
+static double *part_at(struct coordinator *c, uint32_t part, uint32_t first,
+                       uint32_t *count)
+{
+    const struct block_shape shape = shape_of(c);
+    uint32_t from = block_first_row(&shape, block_first_chunk(&shape, part));
+    uint32_t end = block_first_row(&shape, block_first_chunk(&shape, part + 1));
+    double *to = c->products.scores;
+
+    if (c->what.kind == EVALUATE_BACK) {
+        from = block_first_col(&shape, part);
+        end = block_first_col(&shape, part + 1);
+        to = c->gradient;
+    }
+    *count = first < end - from ? end - from - first : 0;
+    return to + from + first;
+}
+
+static const double *answer_of(struct coordinator *c, uint32_t id,
+                               uint32_t block)
+{
+    const struct segments *s = &c->segments;
+    const uint32_t *kept = s->kept + (size_t)id * s->keeps;
+    uint32_t i = 0;
+
+    while (kept[i] != block)
+        i++;
+    CHECK(i < s->list[id].count);
+    return answer_at(c, id, i);
+}
+
+/* All parts of the piece; the ends of short parts are zeros nobody wants. */
+static void decode(struct coordinator *c, uint32_t id,
+                   const struct erasure_set *set)
+{
+    struct segments *s = &c->segments;
+    const uint32_t first = s->list[id].first;
+    const uint32_t numbers = s->list[id].end - first;
+    uint32_t count;
+
+    for (uint32_t i = 0; i < set->count; i++)
+        s->answer[i] = answer_of(c, id, set->block[i]);
+    for (uint32_t part = 0; part < c->code.parts; part++) {
+        s->part[part] = part_at(c, part, first, &count);
+        if (count < numbers)
+            s->part[part] = s->scratch + (size_t)part * numbers;
+    }
+    erasure_decode(set, numbers, s->answer, s->part);
+    for (uint32_t part = 0; part < c->code.parts; part++) {
+        double *to = part_at(c, part, first, &count);
+
+        if (count < numbers)
+            memcpy(to, s->part[part], count * sizeof *to);
+    }
+    if (set->residual > c->products.residual)
+        c->products.residual = set->residual;
+}
+
+/* Is an answer to the piece still to come? */
+static bool is_awaited(const struct coordinator *c, uint32_t id)
+{
+    const struct piece_state *piece = &c->pieces[id];
+
+    for (uint32_t i = 0; i < piece->assignee_count; i++) {
+        if (!refusals_of_row(c, piece->assignee[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Decode what has enough answers.  Where these decode badly one more is waited
+ * for; where all have answered and the code can be made anew, commit.c judges
+ * what there is. */
+static void try_decode(struct coordinator *c, uint32_t id,
+                       struct actions *actions)
+{
+    const struct segment *segment = segment_of(c, id);
+    const struct erasure_set *set;
+
+    if (segment->count < c->segments.need ||
+        erasure_pick(&c->segments.erasure, &segment->from, ERASURE_RCOND,
+                     &set) != ERR_OK)
+        return;
+    if (set->rcond < ERASURE_RCOND && (!asks_all(c) || is_awaited(c, id))) {
+        if (!is_awaited(c, id))
+            deal_one_more(c, id, actions);
+        return;
+    }
+    decode(c, id, set);
+    piece_arrived(c, id, actions);
+}
+
+/* Keep it, once of each block (TALLY-1). */
+static bool keep(struct coordinator *c, uint32_t slot, uint32_t id,
+                 const double *row)
+{
+    struct segments *s = &c->segments;
+    struct segment *segment = segment_of(c, id);
+
+    if (c->piece_in[id] ||
+        (blockset_has(&segment->from, slot) && !BUG(BUG_ROW_TWICE)) ||
+        segment->count == s->keeps)
+        return false;
+    memcpy(answer_at(c, id, segment->count), row,
+           (segment->end - segment->first) * sizeof *row);
+    s->kept[(size_t)id * s->keeps + segment->count++] = slot;
+    blockset_add(&segment->from, slot);
+    return true;
+}
+
+static void trace_row(struct coordinator *c, uint32_t link, uint32_t id,
+                      const struct msg_row *msg, struct actions *actions)
+{
+    const struct block_shape shape = shape_of(c);
+    const struct segment *segment = &c->segments.list[id];
+    const struct block_strips strips =
+        block_strips_of(&shape, EVALUATE_SCORES, segment->first, segment->end);
+    struct trace *trace = coordinator_trace(c, actions, TRACE_TALLY, link);
+
+    trace->key = msg->key;
+    trace->a = id;
+    trace->b = strips.end - strips.first;
+    answers_trace(c, link, msg->compute_us, trace);
+}
+
+/* The answer of the member on `link`, in shape and finite. */
+void segments_take(struct coordinator *c, uint32_t link,
+                   const struct msg_row *msg, struct actions *actions)
+{
+    const struct member *member = &c->members[link];
+    const uint32_t id = msg->piece;
+
+    deal_answered(c, link, id);
+    if (!(combines(c) ? combine_take(c, member->slot, id, msg->row)
+                      : keep(c, member->slot, id, msg->row))) {
+        c->stats.duplicates++;
+        coordinator_trace(c, actions, TRACE_DUPLICATE, link)->a = id;
+        return;
+    }
+    round_slot_in(c, member->slot);
+    c->stats.pieces_merged++;
+    trace_row(c, link, id, msg, actions);
+    if (combines(c))
+        piece_arrived(c, id, actions);
+    else
+        try_decode(c, id, actions);
+}
+
+bool segments_enough(const struct coordinator *c)
+{
+    return c->pieces_in + BUG(BUG_ONE_SHORT) >= c->piece_count;
+}

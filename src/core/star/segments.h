@@ -1,0 +1,79 @@
+/*
+ * segments.h - the pieces of a product with coded data.
+ *
+ * A product of every block with one vector is asked for in G pieces, ranges of
+ * the numbers that it gives; a piece is known once `need` distinct blocks have
+ * answered it (code/erasure.h).  Answers are kept by block, not by member: what
+ * was delivered counts, also from members who are gone.
+ *
+ *     SCORES, BACK   piece g: [g n/G, (g+1) n/G) of the n numbers, of any block
+ *     COMBINE        a range of rows of one block, with a vector of its own
+ *                    (input coding): needs just that answer.  What does not
+ *                    come is coded anew for others, in a further round
+ *
+ * mds is G = 1, asked of everybody at once; cec gives each member an arc of the
+ * pieces by its speed, and what is missing anew whenever somebody leaves, joins
+ * or lags (code/residual.h).
+ */
+#ifndef CORE_STAR_SEGMENTS_H
+#define CORE_STAR_SEGMENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/time.h"
+#include "code/blockset.h"
+#include "code/erasure.h"
+#include "code/residual.h"
+
+#define SEGMENT_SPARE 2u /* Answers kept beyond those that are needed. */
+#define COMBINE_CUTS  4u /* Pieces of a member. */
+
+struct segment {
+    uint32_t first, end;  /* Of the numbers, or rows. */
+    uint32_t count;       /* Answers kept, ... */
+    struct blockset from; /* ... of these blocks. */
+};
+
+/* How quick a member is. */
+struct pace {
+    double speed; /* Blocks a microsecond; 0: not known. */
+    double share; /* Of the round at hand: so much of its block ... */
+    double us;    /* ... in so long. */
+};
+
+struct segments {
+    uint32_t max;   /* Pieces of a round of any code, at most. */
+    uint32_t need;  /* Distinct answers that a piece takes, ... */
+    uint32_t keeps; /* ... and how many there is room for. */
+    enum arc_rule rule;
+    struct segment *list;
+    uint32_t *kept;  /* max x keeps: blocks whose answers they are. */
+    uint32_t *given; /* slots x max: when, of `gives`; 0: not. */
+    uint32_t gives;
+    uint32_t *dealt; /* Of each piece: in which of the `deals`. */
+    uint32_t deals;
+    bool
+        changed; /* Somebody came, went, lags or was heard of since the plan. */
+    bool waiting;    /* Too few are here, and people know. */
+    time_us look_at; /* For laggards. */
+    struct erasure erasure;
+    struct residual plan;
+    struct blockset *done, *doing; /* What the plan is made from, ... */
+    struct arc_member *members;
+    struct arc *arcs;
+    const double **answer; /* ... and a decoding: slots of each. */
+    double **part;
+    double *scratch;
+    /* Input coding: combine.c. */
+    double *own;  /* slots x rows of a block: what each multiplies. */
+    double *left; /* parts x rows of a block: what is to be multiplied, ... */
+    uint32_t left_first, left_end; /* ... of these rows, ... */
+    uint32_t groups;               /* ... in so many. */
+    uint32_t *owner;               /* Of each piece: its slot. */
+    bool *came;                    /* ... and is it in the sum? */
+    bool planned;                  /* Pieces were given out. */
+    bool again;                    /* Some did not come the first time. */
+};
+
+#endif /* CORE_STAR_SEGMENTS_H */

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Coded elastic computing with real processes: machines are killed with
+kill -9, leave and join in the middle of rounds, with one copy of the data and
+with two; every step is numeric and the weights are those of one machine."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
+from cluster import (SMALL, Tap, finish, kill, place_of,  # noqa: E402
+                     result_of, run, start, status, train, wait_for,
+                     wait_step)
+
+STEPS = 60
+JOB = [SMALL, "--steps", STEPS, "--chunk-rows", 64, "--optim", "gd"]
+NEAR = 1e-9
+CODES = {
+    "one copy": "cec:l=3:p=16",
+    "two copies": "cec:l=3:p=16:copies=2",
+    "cyclic rule": "cec:l=3:p=16:rule=cyclic",
+}
+# Of five: never fewer than three are left, but for as long as one takes to
+# join.
+CHAOS = ("kill:w1@4,join@6,kill:w2@9,join@12,kill:w0@15,join@18,kill:w3@21,"
+         "join@24,kill:w4@27,join@30,leave:w5@33,join@36,kill:w6@40,join@44,"
+         "kill:coordinator@48,join@52")
+KILLS, JOINS = 6, 8
+
+
+def weights(path):
+    text = Path(path).read_text(encoding="ascii")
+    return [float(word) for word in text.split("\nw\n")[1].split()]
+
+
+def apart(path, wanted):
+    """Relative to the largest weight."""
+    largest = max(map(abs, wanted))
+    return max(abs(a - b) for a, b in zip(weights(path), wanted)) / largest
+
+
+def same(tap, name, result, path, wanted, steps=STEPS):
+    good = result.get("exit", 0) == 0 and "exactness" in result and \
+        result["exactness"] == {"bitwise": 0, "numeric": steps, "approx": 0} \
+        and result["worst_residual"] <= 1e-9
+    tap.ok(good and apart(path, wanted) <= NEAR,
+           f"{name}: the weights of one machine to rounding",
+           {k: result.get(k) for k in
+            ("exit", "error", "stderr", "exactness", "worst_residual")})
+
+
+def test_chaos(tap, wanted, objective):
+    for name, code in CODES.items():
+        result = train(*JOB, "chaos.model", "-n", 5, "--code", code, "--chaos",
+                       CHAOS)
+        same(tap, name, result, "chaos.model", wanted)
+        tap.ok(abs(result["objective"] - objective) <= 1e-9 * abs(objective),
+               f"{name}: the objective of one machine",
+               (result["objective"], objective))
+        tap.equal(result["workers"]["died"], KILLS, f"{name}: kills happened")
+        tap.ok(result["workers"]["joined"] >= 5 + JOINS,
+               f"{name}: so did joins", result["workers"])
+
+
+def test_others(tap):
+    for name, flags in {
+            "lbfgs": ["--optim", "lbfgs", "--accuracy", 0],
+            "agd, svm": ["--optim", "agd", "--model", "svm"],
+            "linear": ["--model", "linear"]}.items():
+        train(*JOB, *flags, "alone.model")
+        wanted = weights("alone.model")
+        result = train(*JOB, *flags, "other.model", "-n", 4, "--code",
+                       "cec:l=2:p=8", "--chaos", "kill:w1@5,join@9,kill:w0@14")
+        same(tap, name, result, "other.model", wanted, result["steps"])
+
+
+def here(out):
+    now = status(out)
+    return now and sorted(worker["name"] for worker in now["workers"])
+
+
+def join(address, name):
+    return start("join", address, "--name", name)
+
+
+def test_waits(tap, name, code):
+    """Nobody has rows; fewer than l machines are left, and the step waits,
+    says so, and goes on with one who joins and is sent a block."""
+    job = [SMALL, "--steps", 100, "--chunk-rows", 64, "--optim", "gd"]
+    train(*job, "alone.model")
+    wanted = weights("alone.model")
+    out = f"waits-{name}"
+    process = start("train", *map(str, job), f"{out}.model", "--code", code,
+                    "--out", out, "--listen", "127.0.0.1:0", "--workers",
+                    "3:6", "--delay", "exp:0.02", "--format", "json")
+    address = place_of(out)
+    far = [join(address, f"w{i}") for i in range(3)]
+    wait_step(out, 3)
+    kill(far[1].pid)
+    kill(far[2].pid)
+    wait_for(lambda: here(out) == ["w0"], "one to be left")
+    far += [join(address, "late"), join(address, "later")]
+    code, text, err = finish(process)
+    same(tap, f"{name}, blocks shipped, below l for a while", result_of(text),
+         f"{out}.model", wanted, 100)
+    tap.ok("1 machines are here and 2 are needed" in err,
+           f"{name}: it says that it waits", err)
+    for worker in far:
+        finish(worker, 10)
+
+
+def refused(tap, name, words, *flags):
+    done = run("train", *JOB, *flags)
+    tap.ok(done.returncode != 0 and words in done.stderr and
+           done.stderr.count("\n") == 1, name, done.stderr)
+
+
+def test_refused(tap):
+    refused(tap, "l > p", "l=5 cannot be wanted", "-n", 4, "--code",
+            "cec:l=5:p=4")
+    refused(tap, "n < l", "needs l=5 machines", "-n", 4, "--code",
+            "cec:l=5:p=8")
+    refused(tap, "n > p", "blocks for p=3 machines", "-n", 4, "--code",
+            "cec:l=2:p=3")
+    refused(tap, "l > rows", "into l=300 parts", "-n", 300, "--code",
+            "cec:l=300:p=400", "--chunk-rows", 4096)
+    refused(tap, "a rule there is not", "expected wrap or cyclic", "-n", 4,
+            "--code", "cec:l=2:rule=square")
+
+
+def main():
+    tap = Tap()
+    alone = train(*JOB, "alone.model")
+    wanted = weights("alone.model")
+    test_chaos(tap, wanted, alone["objective"])
+    test_others(tap)
+    test_waits(tap, "one copy", "cec:l=2:p=6")
+    test_waits(tap, "two copies", "cec:l=2:p=6:copies=2")
+    test_refused(tap)
+    tap.done()
+
+
+main()
