@@ -163,24 +163,26 @@ static void describe(const struct product *product)
 {
     const struct setup *setup = &product->setup;
     const struct certificate *seen = &setup->certificate;
-    const uint32_t spare = setup->code.stragglers;
+    const uint32_t enough_of = code_spec_enough(&setup->code, setup->slots);
+    const bool all = enough_of == setup->slots;
     char enough[48];
 
     (void)snprintf(enough, sizeof enough,
-                   spare > 0 ? "any %u answers do" : "all %u must answer",
-                   setup->slots - spare);
+                   all ? "all %u must answer" : "any %u answers do", enough_of);
     say_note(product->cli,
              "muster: %u by %u times %u column%s; %u worker%s, code %s: %s",
              setup->data.rows, setup->data.cols, setup->optim.steps,
              setup->optim.steps == 1 ? "" : "s", setup->slots,
              setup->slots == 1 ? "" : "s", setup->code.name, enough);
-    if (spare > 0)
+    if (seen->patterns > 0 && !all)
         say_note(product->cli,
                  "muster: code %s: residual %.1e at worst over %s%u patterns "
                  "of %u silent worker%s; class %s",
                  setup->code.name, seen->worst_residual,
-                 seen->exhaustive ? "all " : "", seen->patterns, spare,
-                 spare == 1 ? "" : "s", exactness_name(setup->exactness));
+                 seen->exhaustive ? "all " : "", seen->patterns,
+                 setup->slots - enough_of,
+                 setup->slots - enough_of == 1 ? "" : "s",
+                 exactness_name(setup->exactness));
     /* Whoever is forked must not print again what waits here. */
     (void)fflush(NULL);
 }
@@ -254,7 +256,7 @@ static void show(const struct product *product,
             (json_int_t)setup->data.cols, "columns",
             (json_int_t)setup->optim.steps, "code", setup->code.name, "workers",
             (json_int_t)setup->slots, "enough",
-            (json_int_t)(setup->slots - setup->code.stragglers), "seconds",
+            (json_int_t)code_spec_enough(&setup->code, setup->slots), "seconds",
             json_number(result->elapsed_s), "residual",
             json_number(result->stats.worst_residual), "approximate",
             (json_int_t)result->stats.exactness[EXACT_APPROX],
@@ -265,7 +267,7 @@ static void show(const struct product *product,
     (void)printf("product    %u by %u in %.3f s, %.3f s a column; code %s, %u "
                  "of %u answers\n",
                  setup->data.rows, setup->optim.steps, result->elapsed_s, each,
-                 setup->code.name, setup->slots - setup->code.stragglers,
+                 setup->code.name, code_spec_enough(&setup->code, setup->slots),
                  setup->slots);
     (void)printf("residual   %.1e at worst%s\n", result->stats.worst_residual,
                  result->stats.exactness[EXACT_APPROX] > 0

@@ -95,6 +95,9 @@ uint32_t candidate_chunks(const struct candidate *candidate, uint32_t workers)
     const uint32_t chunks = workers * pieces;
     uint32_t parts;
 
+    if (code_spec_elastic(spec)) /* One for each piece of each part. */
+        return code_spec_enough(spec, workers) *
+               (spec->pieces > 0 ? spec->pieces : CODE_SEGMENTS);
     if (!code_spec_products(spec) || spec->stragglers >= workers)
         return chunks;
     parts = workers - spec->stragglers; /* All blocks are equally large. */

@@ -50,6 +50,12 @@ def every_pair(tap):
         same(tap, f"w{one} and w{two} killed", done, out)
 
 
+def elastic(tap):
+    done = product("cec.npy", "--code", "cec:l=2:p=8", "-n", "4", "--chaos",
+                   "kill:w0@1,join@2,kill:w1@3,kill:w2@4")
+    same(tap, "elastic: three of four killed, one joined", done, "cec.npy")
+
+
 def forms(tap):
     npy.write("columns.npy", A, by_columns=True)
     npy.write("vector.npy", B, vector=True)
@@ -143,6 +149,7 @@ def main():
     npy.write("A.npy", A)
     npy.write("B.npy", B)
     every_pair(tap)
+    elastic(tap)
     forms(tap)
     killed(tap)
     joined(tap)

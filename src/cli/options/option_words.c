@@ -82,8 +82,9 @@ static const struct own_words list[] = {
     {OPT_N, {.commands = CMD_PRODUCT, .help = "local workers", .shown = "1"}},
     {OPT_CODE,
      {.commands = CMD_PRODUCT,
-      .help = "how A is coded: mds:k=K (any K of N answers do), uncoded (all "
-              "N must)",
+      .help =
+          "how A is coded: mds:k=K (any K of N answers do), cec:l=L (any L, "
+          "who come and go), uncoded (all N must)",
       .shown = "mds; one worker: uncoded"}},
     {OPT_STRAGGLERS,
      {.commands = CMD_PRODUCT,

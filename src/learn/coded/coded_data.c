@@ -24,8 +24,7 @@ static enum err vet_size(const struct dataset *data,
                          struct why *why)
 {
     const uint32_t chunks = dataset_chunks(data);
-    const uint32_t k =
-        (code->blocks > 0 ? code->blocks : slots) - code->stragglers;
+    const uint32_t k = code_spec_enough(code, slots);
     const struct block_shape shape =
         coded_shape(data, k < chunks ? k : chunks, code->copies);
     const double gib = (double)coded_bytes(&shape) / (1u << 30);

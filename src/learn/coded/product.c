@@ -39,10 +39,11 @@ static bool is_uncoded(const struct recipe *recipe)
 
 static enum err refuse_code(const struct setup *setup, struct why *why)
 {
-    return why_set(why, ERR_SHAPE,
-                   "code %s adds up sums over rows, and a product has none; "
-                   "take mds:k=K, of which any K answers do, or uncoded",
-                   setup_code_name(setup));
+    return why_set(
+        why, ERR_SHAPE,
+        "code %s adds up sums over rows, and a product has none; "
+        "take mds:k=K, of which any K answers do, cec:l=L or uncoded",
+        setup_code_name(setup));
 }
 
 enum err product_workers(struct setup *setup, struct recipe *recipe,
