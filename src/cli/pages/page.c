@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/check.h"
 #include "base/mem.h"
 
 #define LINE_BYTES 512u
@@ -27,6 +28,7 @@ void page_add(struct page *page, const void *data, size_t size)
             return;
         page->data = grown;
     }
+    CHECK(page->data != NULL); /* There is room. */
     memcpy(page->data + page->size, data, size);
     page->size += size;
 }

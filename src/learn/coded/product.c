@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/mem.h"
 #include "core/msg.h"
 #include "data/read/memory.h"
@@ -138,6 +139,7 @@ static uint32_t cut(uint32_t rows, uint32_t parts)
 {
     const uint32_t chunks = parts * PART_CHUNKS;
 
+    CHECK(chunks > 0);
     return rows > chunks ? (rows - 1) / chunks + 1 : 1;
 }
 
