@@ -108,8 +108,8 @@ def test_waits(tap, name, code):
         finish(worker, 10)
 
 
-def refused(tap, name, words, *flags):
-    done = run("train", *JOB, *flags)
+def refused(tap, name, words, *flags, job=JOB):
+    done = run("train", *job, *flags)
     tap.ok(done.returncode != 0 and words in done.stderr and
            done.stderr.count("\n") == 1, name, done.stderr)
 
@@ -123,6 +123,12 @@ def test_refused(tap):
             "cec:l=2:p=3")
     refused(tap, "l > rows", "into l=300 parts", "-n", 300, "--code",
             "cec:l=300:p=400", "--chunk-rows", 4096)
+    Path("wide.svm").write_text("".join(
+        f"{2 * (i % 2) - 1} {1 + i}:1 1000000:1\n" for i in range(200)),
+        encoding="ascii")
+    refused(tap, "sparse and wide", "take steal", "-n", 3, "--code",
+            "cec:l=2", "--chunk-rows", 16, "--steps", 5,
+            job=["wide.svm"])
     refused(tap, "a rule there is not", "expected wrap or cyclic", "-n", 4,
             "--code", "cec:l=2:rule=square")
 

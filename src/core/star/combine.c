@@ -205,19 +205,38 @@ static void send_pieces(struct coordinator *c, uint32_t slot,
         work_send(c, c->slot_link[slot], c->ids, count, actions);
 }
 
-/* Too few are here, or their data is still coming: somebody's coming or
- * answer will bring us back. */
+/* Those whose block has arrived, if they are enough: rows that are still on
+ * their way would hold everybody up.  Returns how many. */
+static uint32_t choose_members(struct coordinator *c)
+{
+    struct segments *s = &c->segments;
+    const uint32_t all = deal_members(c);
+    uint32_t ready = 0;
+
+    for (uint32_t i = 0; i < all; i++)
+        ready += s->members[i].ready >= c->code.segments;
+    if (ready < s->need)
+        return all;
+    ready = 0;
+    for (uint32_t i = 0; i < all; i++) {
+        if (s->members[i].ready >= c->code.segments)
+            s->members[ready++] = s->members[i];
+    }
+    return ready;
+}
+
+/* Too few are here: somebody's coming will bring us back. */
 static void spread_out(struct coordinator *c, struct actions *actions)
 {
     struct segments *s = &c->segments;
     const uint32_t rows = s->left_end - s->left_first;
-    uint32_t members = deal_members(c);
+    uint32_t members = choose_members(c);
     double worst;
 
     if (members < s->need) { /* Without the laggards it cannot be done. */
         for (uint32_t i = 0; i < c->alive; i++)
             c->members[c->present[i]].lags = false;
-        members = deal_members(c);
+        members = choose_members(c);
     }
     s->groups = rows < c->code.segments ? rows : c->code.segments;
     for (uint32_t i = 0; i < members; i++)

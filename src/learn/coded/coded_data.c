@@ -7,6 +7,9 @@
 #include "core/msg.h"
 #include "data/rows/coded.h"
 
+/* Of a block of sparse rows: what the rows themselves would never take. */
+#define SPARSE_BYTES_MAX (UINT64_C(1) << 28)
+
 static enum err vet_method(const struct setup *setup,
                            const struct code_spec *code, struct why *why)
 {
@@ -45,6 +48,12 @@ static enum err vet_size(const struct dataset *data,
                        "code %s sends a number for every row, at most %u, and "
                        "there are %u rows; take steal or cb",
                        code->name, SUM_DIMS_MAX - KERNEL_LANES, data->rows);
+    if (dataset_is_sparse(data) && coded_bytes(&shape) > SPARSE_BYTES_MAX)
+        return why_set(why, ERR_SHAPE,
+                       "these rows are sparse, and sums of them are not: code "
+                       "%s would make %.1f GiB of dense numbers for each "
+                       "worker; take steal",
+                       code->name, gib);
     if (coded_bytes(&shape) > CODED_BYTES_MAX)
         return why_set(why, ERR_SHAPE,
                        "code %s would make %.1f GiB of dense numbers for each "
