@@ -17,6 +17,11 @@ enum planted_bug {
     BUG_STALE_STEP,       /* Accept an answer to an older step. */
     BUG_ONE_SHORT,        /* End a round before its last piece is in. */
     BUG_ROW_TWICE,        /* Fold a coded row in again. */
+    BUG_COMBINE_LOST,     /* Input coding: drop what did not come, ... */
+    BUG_COMBINE_TWICE,    /* ... add an answer again, ... */
+    BUG_COMBINE_RAW,      /* ... do not code anew what is left, ... */
+    BUG_COMBINE_ENDLESS,  /* ... or give laggards up round after round. */
+    BUG_OTHER_BLOCK,      /* Ship the strips of a neighbour's block. */
     BUG_FORGET_DEAD,      /* Give a dead worker's pieces to nobody. */
     BUG_OLD_COMPUTE,      /* Worker: send what was called off as the new. */
     BUG_OLD_WEIGHTS,      /* Worker: take a new round, keep the old weights. */

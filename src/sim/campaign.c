@@ -462,10 +462,10 @@ static enum err draw_all(struct draw *draw, uint64_t seed,
     draw_refusals(options);
     draw_follow(draw, seed);
     if (err == ERR_OK)
-        err = elastic_draw(seed, &draw->data, &draw->problem, options, why);
-    if (err == ERR_OK)
         err = batched_draw(&draw->batched, seed, &draw->data, &draw->problem,
                            options, why);
+    if (err == ERR_OK)
+        err = elastic_draw(seed, &draw->data, &draw->problem, options, why);
     return err;
 }
 

@@ -1,6 +1,5 @@
 /*
- * elastic.c - code `cec` for a seed: with L machines at least each step ends,
- * and with one more than L it does so without a refuser.
+ * elastic.c - code `cec` for a seed: with L machines at least each step ends.
  */
 #include "sim/elastic.h"
 
@@ -39,11 +38,15 @@ enum err elastic_draw(uint64_t seed, const struct dataset *data,
 
     rng_init(&rng, seed ^ UINT64_C(0x656c6173746963));
     if (!rules_allow(traits_of(problem, options)) || options->adapt ||
-        options->home_count > 0 || options->follow ||
-        options->optim.kind > OPTIM_AGD || !rng_chance(&rng, SHARE))
+        options->home_count > 0 || options->follow || options->net != NULL ||
+        options->optim.sampler.kind != SAMPLER_WHOLE ||
+        options->optim.patience > 0 || options->optim.kind > OPTIM_AGD ||
+        !rng_chance(&rng, SHARE))
         return ERR_OK;
     most = options->slots > 2 ? options->slots - 1 : options->slots;
     preset.seed = rng_next(&rng);
+    if (options->mix.weight[FAULT_REFUSE] > 0)
+        most = 1; /* One who does not refuse is left, and no more. */
     preset.l = between(&rng, 1, most < chunks ? most : chunks);
     preset.blocks = options->workers_max + between(&rng, 0, 2);
     preset.copies = between(&rng, 1, 2);

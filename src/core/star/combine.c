@@ -12,6 +12,7 @@
  */
 #include <string.h>
 
+#include "base/bugs.h"
 #include "base/check.h"
 #include "core/product.h"
 #include "core/star/coordinator_parts.h"
@@ -67,7 +68,8 @@ static void leave(struct coordinator *c, uint32_t id)
     const size_t stride = stride_of(c);
 
     for (uint32_t part = 0; part < c->code.parts; part++) {
-        const double factor = code_coefficient(&c->code, slot, part);
+        const double factor =
+            BUG(BUG_COMBINE_RAW) ? 1 : code_coefficient(&c->code, slot, part);
         double *left = c->segments.left + part * stride;
 
         for (uint32_t row = segment->first; factor != 0 && row < segment->end;
@@ -93,12 +95,14 @@ bool combine_more(struct coordinator *c)
             leave(c, id);
     }
     c->segments.again = true;
-    return c->segments.left_first < c->segments.left_end;
+    return !BUG(BUG_COMBINE_LOST) &&
+           c->segments.left_first < c->segments.left_end;
 }
 
 bool combine_again(const struct coordinator *c)
 {
-    return c->what.kind == EVALUATE_COMBINE && c->segments.again;
+    return c->what.kind == EVALUATE_COMBINE && c->segments.again &&
+           !BUG(BUG_COMBINE_ENDLESS);
 }
 
 /* --- who multiplies what ------------------------------------------------- */
@@ -272,7 +276,8 @@ bool combine_take(struct coordinator *c, uint32_t slot, uint32_t id,
     const struct block_shape shape = shape_of(c);
     const uint32_t dims = block_out(&shape, EVALUATE_COMBINE);
 
-    if (c->segments.owner[id] != slot || c->segments.came[id])
+    if (c->segments.owner[id] != slot ||
+        (c->segments.came[id] && !BUG(BUG_COMBINE_TWICE)))
         return false;
     c->segments.came[id] = true;
     for (uint32_t j = 0; j < dims; j++)

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/bugs.h"
 #include "base/check.h"
 #include "core/product.h"
 #include "core/star/coordinator_parts.h"
@@ -21,7 +22,10 @@ uint32_t product_terms(const struct coordinator *c, uint32_t link,
     if (!c->code_built || member->state != MEMBER_ACTIVE || member->block == 0)
         return 0;
     for (uint32_t part = 0; part < c->code.parts; part++) {
-        const double factor = code_coefficient(&c->code, member->slot, part);
+        const uint32_t slot = BUG(BUG_OTHER_BLOCK)
+                                  ? (member->slot + 1) % c->code.slots
+                                  : member->slot;
+        const double factor = code_coefficient(&c->code, slot, part);
 
         if (factor != 0)
             terms[count++] =
