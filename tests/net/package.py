@@ -331,7 +331,7 @@ for change, word in ((dict(workers=-1), "workers -1"), (dict(max_iter=-3), "max_
     print(word in said(muster.LogisticRegression(**change).fit, X, Y))
 print("recipe={'lr'" in said(muster.Ridge(solver="sgd").fit, X * 100, Y),
       "folds 1000" in said(muster.cross_validate, X, Y, folds=1000),
-      "cross_validate runs" in said(muster.cross_validate, X, Y, n=2))
+      "cross-validation runs" in said(muster.cross_validate, X, Y, n=2))
 for key, hint in dict(C="cost", n_jobs="threads", sample_weight="weights", cv="cross_validate",
                       token_fil="token_file").items():
     print(f"called {key};" in said(muster.fit, X, Y, **{key: 1}), hint in said(muster.fit, X, Y, **{key: 1}))
