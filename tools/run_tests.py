@@ -34,6 +34,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TIERS = ["check", "test", "long"]
 GRACE_S = 0.5  # How long after a program's end its children may still die.
 TAIL_LINES = 40  # How much of a failed program's output is shown.
+DETAIL_CHARS = 400  # Of a line that says how a test failed, in the summary.
 
 sessions = set()  # Of the programs that are running now.
 
@@ -239,6 +240,7 @@ def read_tap(text, status, result):
     """Count the lines of TAP; return what is wrong with the whole, or None."""
     planned = None
     points = 0
+    failing = False  # What follows, after a #, says how.
     for line in text.splitlines():
         if plan := PLAN.match(line):
             planned = (planned or 0) + int(plan[1])
@@ -250,10 +252,16 @@ def read_tap(text, status, result):
                 result.skipped += 1
             elif point[1]:
                 result.failures.append(point[2].strip() or f"test {points}")
+                failing = True
+                continue
             else:
                 result.passed += 1
         elif line.startswith("Bail out!"):
             result.failures.append(line)
+        elif failing and line.startswith("#"):
+            result.failures[-1] += "\n    " + line[:DETAIL_CHARS]
+            continue
+        failing = False
     if planned is None:
         return f"printed no plan; {status_text(status)}"
     if planned != points:

@@ -23,6 +23,11 @@ def ended(result):
     return [result.get(key) for key in ("hash", "steps", "best_step", "held_out_loss", "end")]
 
 
+def check(tap, result, wanted, name):
+    tap.ok(ended(result) == wanted, name,
+           f"got {ended(result)}, wanted {wanted}, said {result['stderr']}")
+
+
 def killed_at(step, folder, *options):
     """A run of it that gets so far, and then kill -9 of all."""
     job = Train(*options, "-n", 2, "--delay", "exp:0.01")
@@ -39,7 +44,7 @@ def killed_and_resumed(tap, name, options, step, wanted):
     folder = f"{name}-{step}"
     killed_at(step, folder, *options, "--out", folder)
     again = train(*options, "-n", 3, "--resume", folder)
-    tap.equal(ended(again), wanted, f"{name}: killed after step {step} and resumed")
+    check(tap, again, wanted, f"{name}: killed after step {step} and resumed")
 
 
 def rows_come_and_go(tap):
@@ -73,12 +78,12 @@ def main():
         for more in (["--threads", 1], ["-n", 1], ["-n", 2], ["-n", 5],
                      ["-n", 4, "--code", "frc"], ["-n", 3, "--verify"],
                      ["-n", 4, "--fanout", 2]):
-            tap.equal(ended(train(*options, *more)), wanted, f"{name}: {more}")
+            check(tap, train(*options, *more), wanted, f"{name}: {more}")
         # The step that a pass ends with, the one before, the one after.
         for step in (each - 1, each, each + 1, 2 * each):
             chaos = f"kill:coordinator@{step},kill:w1@{step}"
-            tap.equal(ended(train(*options, "-n", 3, "--chaos", chaos, "--respawn")), wanted,
-                      f"{name}: {chaos}")
+            check(tap, train(*options, "-n", 3, "--chaos", chaos, "--respawn"), wanted,
+                  f"{name}: {chaos}")
         for step in (each + 2, 2 * each):
             killed_and_resumed(tap, name, options, step, wanted)
     return tap.done()
