@@ -87,6 +87,13 @@ static inline uint32_t block_first_chunk(const struct block_shape *shape,
     return (uint32_t)((uint64_t)part * shape->chunks / shape->parts);
 }
 
+/* ... and its first row, or `rows` behind the last. */
+static inline uint32_t block_part_row(const struct block_shape *shape,
+                                      uint32_t part)
+{
+    return block_first_row(shape, block_first_chunk(shape, part));
+}
+
 static inline uint32_t block_first_col(const struct block_shape *shape,
                                        uint32_t part)
 {

@@ -91,16 +91,6 @@ static uint32_t steal_worth(const struct coordinator *c, uint32_t id,
     return worth_repeating(c, thief, victim) ? 1 : 0;
 }
 
-/* The victim is told to skip the piece, so it does not count as working on it
- * any more: if the thief dies, the piece is nobody's and is given out again.
- * Should the victim have begun it, its answer is as good as any. */
-static void take_from(struct coordinator *c, uint32_t victim, uint32_t id,
-                      struct actions *actions)
-{
-    work_drop(c, victim, id, actions);
-    (void)work_take(c, id, victim);
-}
-
 void balance_steal(struct coordinator *c, uint32_t link,
                    struct actions *actions)
 {
@@ -128,7 +118,9 @@ void balance_steal(struct coordinator *c, uint32_t link,
         return;
     if (best > 1 &&
         c->pieces[best_id].assignee_count == verify_wanted(c, best_id))
-        take_from(c, slowest(c, &c->pieces[best_id]), best_id, actions);
+        /* The victim does not count as working on it any more: if the thief
+         * dies, the piece is nobody's and is given out again. */
+        work_take_back(c, best_id, slowest(c, &c->pieces[best_id]), actions);
     CHECK(work_give(c, best_id, link));
     c->stats.stolen++;
     coordinator_trace(c, actions, TRACE_STOLEN, link)->a = best_id;

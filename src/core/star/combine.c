@@ -17,15 +17,15 @@
 #include "core/product.h"
 #include "core/star/coordinator_parts.h"
 
-static struct block_shape shape_of(const struct coordinator *c)
+bool combine_on(const struct coordinator *c)
 {
-    return product_shape(&c->options.job, c->code.parts);
+    return c->what.kind == EVALUATE_COMBINE;
 }
 
 /* Numbers of a part in `left`, and of a slot in `own`. */
 static size_t stride_of(const struct coordinator *c)
 {
-    const struct block_shape shape = shape_of(c);
+    const struct block_shape shape = product_blocks(c);
 
     return block_in(&shape, EVALUATE_COMBINE);
 }
@@ -40,16 +40,14 @@ const double *combine_vector(const struct coordinator *c, uint32_t slot)
 /* First all slopes. */
 void combine_begin(struct coordinator *c)
 {
-    const struct block_shape shape = shape_of(c);
+    const struct block_shape shape = product_blocks(c);
     const size_t stride = stride_of(c);
 
     memset(c->segments.left, 0,
            stride * c->code.parts * sizeof *c->segments.left);
     for (uint32_t part = 0; part < c->code.parts; part++) {
-        const uint32_t first =
-            block_first_row(&shape, block_first_chunk(&shape, part));
-        const uint32_t end =
-            block_first_row(&shape, block_first_chunk(&shape, part + 1));
+        const uint32_t first = block_part_row(&shape, part);
+        const uint32_t end = block_part_row(&shape, part + 1);
 
         memcpy(c->segments.left + part * stride, c->products.scores + first,
                (end - first) * sizeof *c->segments.left);
@@ -84,7 +82,7 @@ static void leave(struct coordinator *c, uint32_t id)
 
 bool combine_more(struct coordinator *c)
 {
-    const struct block_shape shape = shape_of(c);
+    const struct block_shape shape = product_blocks(c);
 
     c->segments.left_first = block_rows(&shape);
     c->segments.left_end = 0;
@@ -101,8 +99,7 @@ bool combine_more(struct coordinator *c)
 
 bool combine_again(const struct coordinator *c)
 {
-    return c->what.kind == EVALUATE_COMBINE && c->segments.again &&
-           !BUG(BUG_COMBINE_ENDLESS);
+    return combine_on(c) && c->segments.again && !BUG(BUG_COMBINE_ENDLESS);
 }
 
 /* --- who multiplies what ------------------------------------------------- */
@@ -273,7 +270,7 @@ void combine_open(struct coordinator *c, struct actions *actions)
 bool combine_take(struct coordinator *c, uint32_t slot, uint32_t id,
                   const double *row)
 {
-    const struct block_shape shape = shape_of(c);
+    const struct block_shape shape = product_blocks(c);
     const uint32_t dims = block_out(&shape, EVALUATE_COMBINE);
 
     if (c->segments.owner[id] != slot ||

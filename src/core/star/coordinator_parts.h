@@ -204,9 +204,10 @@ void work_open(struct coordinator *c, uint32_t link, const uint32_t *ids,
 /* Say that it was given more, whether or not it is in the round yet. */
 void work_send(struct coordinator *c, uint32_t link, const uint32_t *ids,
                uint32_t count, struct actions *actions);
-/* Say that it may skip the piece. */
-void work_drop(struct coordinator *c, uint32_t link, uint32_t id,
-               struct actions *actions);
+/* It need not answer the piece, and is told that it may skip it.  Should it
+ * have begun, its answer is as good as any. */
+void work_take_back(struct coordinator *c, uint32_t id, uint32_t link,
+                    struct actions *actions);
 /* A piece that was moved may be answered by two: no relay must merge it with
  * others, or one piece counted before would void them all (TALLY-1). */
 void work_alone(struct coordinator *c, uint32_t id, struct actions *actions);
@@ -354,6 +355,8 @@ uint32_t product_round(const struct coordinator *c);
 void product_step(struct coordinator *c);
 /* Of c->what, the product that is due. */
 void product_open(struct coordinator *c);
+/* The shape of the blocks that the code at hand has. */
+struct block_shape product_blocks(const struct coordinator *c);
 /* Block `slot` as terms, code.parts of them at most; returns how many. */
 uint32_t product_block_items(const struct coordinator *c, uint32_t slot,
                              struct item *items);
@@ -402,6 +405,8 @@ bool deal_counts_on(const struct coordinator *c, uint32_t slot);
 uint32_t deal_members(struct coordinator *c);
 
 /* combine.c */
+/* Is the round at hand of that kind? */
+bool combine_on(const struct coordinator *c);
 /* The slopes are what is to be multiplied. */
 void combine_begin(struct coordinator *c);
 void combine_open(struct coordinator *c, struct actions *actions);

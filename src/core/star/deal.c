@@ -9,22 +9,14 @@
 #define LAG_FACTOR  1.3  /* Of the time in which half of them were done. */
 #define PACE_ALIKE  0.15 /* Speeds that differ by less are the same. */
 #define PACE_WEIGHT 0.5  /* Of the last round, in the speed. */
-#define PACE_LAGGED                                                            \
-    0.7 /* Of who lags: it is that much slower than thought.                   \
-         */
-
-static bool combines(const struct coordinator *c)
-{
-    return c->what.kind == EVALUATE_COMBINE;
-}
+#define PACE_LAGGED 0.7  /* Of what a laggard was thought to be. */
 
 /* --- speeds -------------------------------------------------------------- */
 
 /* A share of the block, computed since it was asked or had answered last. */
 static void note_pace(struct coordinator *c, struct member *member, uint32_t id)
 {
-    const struct block_shape shape =
-        product_shape(&c->options.job, c->code.parts);
+    const struct block_shape shape = product_blocks(c);
     const struct segment *segment = &c->segments.list[id];
     const time_us since = member->answered_at > member->assigned_at
                               ? member->answered_at
@@ -158,15 +150,6 @@ static uint32_t piece_at(const struct coordinator *c, uint32_t slot)
     return found;
 }
 
-static void take_back(struct coordinator *c, uint32_t slot, uint32_t id,
-                      struct actions *actions)
-{
-    const uint32_t link = c->slot_link[slot];
-
-    work_drop(c, link, id, actions);
-    (void)work_take(c, id, link);
-}
-
 /* What is in, and what is being computed: that is not taken back. */
 static void describe(struct coordinator *c, uint32_t members)
 {
@@ -175,9 +158,9 @@ static void describe(struct coordinator *c, uint32_t members)
     for (uint32_t id = 0; id < c->piece_count; id++) {
         s->done[id] = s->list[id].from;
         s->doing[id] = (struct blockset){0};
+        /* It may be in because there is nothing in it. */
         for (uint32_t slot = 0; c->piece_in[id] && slot < c->code.slots; slot++)
-            blockset_add(&s->done[id],
-                         slot); /* Maybe there is nothing in it. */
+            blockset_add(&s->done[id], slot);
     }
     for (uint32_t i = 0; i < members; i++) {
         struct arc_member *member = &s->members[i];
@@ -208,7 +191,7 @@ static void deal(struct coordinator *c, uint32_t slot, const uint32_t *list,
     for (uint32_t id = 0; id < c->piece_count; id++) {
         if (id != at && s->dealt[id] != s->deals &&
             work_has(&c->pieces[id], link))
-            take_back(c, slot, id, actions);
+            work_take_back(c, id, link, actions);
     }
     for (uint32_t i = 0; i < count; i++) {
         if (!work_give(c, list[i], link))
@@ -218,6 +201,19 @@ static void deal(struct coordinator *c, uint32_t slot, const uint32_t *list,
     }
     if (fresh > 0)
         work_send(c, link, c->ids, fresh, actions);
+}
+
+/* One piece besides what it has; false: it has that, too. */
+static bool give_one(struct coordinator *c, uint32_t slot, uint32_t id,
+                     struct actions *actions)
+{
+    struct segments *s = &c->segments;
+
+    if (!work_give(c, id, c->slot_link[slot]))
+        return false;
+    s->given[(size_t)slot * s->max + id] = ++s->gives;
+    work_send(c, c->slot_link[slot], &id, 1, actions);
+    return true;
 }
 
 /* A piece that the block could still answer, from `id` on; UINT32_MAX: none. */
@@ -235,7 +231,6 @@ static uint32_t open_piece(const struct coordinator *c, uint32_t block,
 static void probe(struct coordinator *c, const struct arc_member *member,
                   struct actions *actions)
 {
-    const uint32_t link = c->slot_link[member->block];
     uint32_t id;
 
     if (member->ready >= c->piece_count)
@@ -243,11 +238,8 @@ static void probe(struct coordinator *c, const struct arc_member *member,
     id = open_piece(c, member->block, 2 * member->ready);
     if (id == UINT32_MAX)
         id = open_piece(c, member->block, member->ready);
-    if (id == UINT32_MAX || !work_give(c, id, link))
-        return;
-    c->segments.given[(size_t)member->block * c->segments.max + id] =
-        ++c->segments.gives;
-    work_send(c, link, &id, 1, actions);
+    if (id != UINT32_MAX)
+        (void)give_one(c, member->block, id, actions);
 }
 
 /* Everything that is missing, anew. */
@@ -275,11 +267,11 @@ void deal_plan(struct coordinator *c, struct actions *actions)
 /* Everybody does everything. */
 void deal_all(struct coordinator *c, struct actions *actions)
 {
+    const uint32_t first = code_first_slot(&c->code, c->key.step);
     const uint32_t all = 0;
 
     CHECK(c->piece_count == 1);
     for (uint32_t i = 0; i < c->code.slots; i++) {
-        const uint32_t first = code_first_slot(&c->code, c->key.step);
         const uint32_t slot = (first + i) % c->code.slots;
 
         if (c->slot_link[slot] != LINK_NONE)
@@ -292,16 +284,10 @@ void deal_all(struct coordinator *c, struct actions *actions)
 void deal_one_more(struct coordinator *c, uint32_t id, struct actions *actions)
 {
     for (uint32_t slot = 0; slot < c->code.slots; slot++) {
-        const uint32_t link = c->slot_link[slot];
-
-        if (!deal_counts_on(c, slot) ||
-            blockset_has(&c->segments.list[id].from, slot) ||
-            !work_give(c, id, link))
-            continue;
-        c->segments.given[(size_t)slot * c->segments.max + id] =
-            ++c->segments.gives;
-        work_send(c, link, &id, 1, actions);
-        return;
+        if (deal_counts_on(c, slot) &&
+            !blockset_has(&c->segments.list[id].from, slot) &&
+            give_one(c, slot, id, actions))
+            return;
     }
 }
 
@@ -428,7 +414,7 @@ void deal_balance(struct coordinator *c, struct actions *actions)
     if (!s->changed)
         return;
     s->changed = false;
-    if (combines(c))
+    if (combine_on(c))
         combine_balance(c, actions);
     else
         deal_plan(c, actions);

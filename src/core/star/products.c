@@ -13,29 +13,21 @@
 
 /* --- blocks -------------------------------------------------------------- */
 
-uint32_t product_terms(const struct coordinator *c, uint32_t link,
-                       struct block_term *terms, uint64_t *block)
+struct block_shape product_blocks(const struct coordinator *c)
 {
-    const struct member *member = &c->members[link];
-    uint32_t count = 0;
+    return product_shape(&c->options.job, c->code.parts);
+}
 
-    if (!c->code_built || member->state != MEMBER_ACTIVE || member->block == 0)
-        return 0;
-    for (uint32_t part = 0; part < c->code.parts; part++) {
-        const uint32_t slot = BUG(BUG_OTHER_BLOCK)
-                                  ? (member->slot + 1) % c->code.slots
-                                  : member->slot;
-        const double factor = code_coefficient(&c->code, slot, part);
-
-        if (factor != 0)
-            terms[count++] =
-                (struct block_term){.part = part,
-                                    .first = c->code.pieces[part].first,
-                                    .end = c->code.pieces[part].end,
-                                    .factor = factor};
-    }
-    *block = member->block;
-    return count;
+/* Part `part` of block `slot`; false: it is not in it. */
+static bool find_item(const struct coordinator *c, uint32_t slot, uint32_t part,
+                      struct item *item)
+{
+    *item =
+        (struct item){.id = part,
+                      .first = c->code.pieces[part].first,
+                      .end = c->code.pieces[part].end,
+                      .coefficient = code_coefficient(&c->code, slot, part)};
+    return item->coefficient != 0;
 }
 
 uint32_t product_block_items(const struct coordinator *c, uint32_t slot,
@@ -43,15 +35,28 @@ uint32_t product_block_items(const struct coordinator *c, uint32_t slot,
 {
     uint32_t count = 0;
 
-    for (uint32_t part = 0; part < c->code.parts; part++) {
-        const double factor = code_coefficient(&c->code, slot, part);
+    for (uint32_t part = 0; part < c->code.parts; part++)
+        count += find_item(c, slot, part, &items[count]);
+    return count;
+}
 
-        if (factor != 0)
-            items[count++] = (struct item){.id = part,
-                                           .first = c->code.pieces[part].first,
-                                           .end = c->code.pieces[part].end,
-                                           .coefficient = factor};
+uint32_t product_terms(const struct coordinator *c, uint32_t link,
+                       struct block_term *terms, uint64_t *block)
+{
+    const struct member *member = &c->members[link];
+    const uint32_t slot = BUG(BUG_OTHER_BLOCK)
+                              ? (member->slot + 1) % c->code.slots
+                              : member->slot;
+    struct item item;
+    uint32_t count = 0;
+
+    if (!c->code_built || member->state != MEMBER_ACTIVE || member->block == 0)
+        return 0;
+    for (uint32_t part = 0; part < c->code.parts; part++) {
+        if (find_item(c, slot, part, &item))
+            terms[count++] = product_term(&item);
     }
+    *block = member->block;
     return count;
 }
 
@@ -117,7 +122,7 @@ bool product_more(struct coordinator *c)
 {
     c->products.round++;
     deal_settle(c);
-    if (c->what.kind == EVALUATE_COMBINE && combine_more(c))
+    if (combine_on(c) && combine_more(c))
         return true;
     if (c->what.kind == EVALUATE_SCORES && !c->products.alone) {
         turn(c);

@@ -13,11 +13,6 @@
 #include "core/star/coordinator_parts.h"
 #include "math/vec.h"
 
-static struct block_shape shape_of(const struct coordinator *c)
-{
-    return product_shape(&c->options.job, c->code.parts);
-}
-
 struct item segments_item(const struct coordinator *c, uint32_t id)
 {
     const struct segment *segment = &c->segments.list[id];
@@ -27,11 +22,6 @@ struct item segments_item(const struct coordinator *c, uint32_t id)
                          .first = segment->first,
                          .end = segment->end,
                          .coefficient = 1};
-}
-
-static bool combines(const struct coordinator *c)
-{
-    return c->what.kind == EVALUATE_COMBINE;
 }
 
 /* Does everybody compute everything? */
@@ -173,7 +163,7 @@ static void lay_piece(struct coordinator *c, uint32_t id, uint32_t first,
 
 static void lay_pieces(struct coordinator *c)
 {
-    const struct block_shape shape = shape_of(c);
+    const struct block_shape shape = product_blocks(c);
     const uint64_t range = block_range(&shape, c->what.kind);
 
     for (uint64_t id = 0; id < c->piece_count; id++)
@@ -191,7 +181,7 @@ void segments_open(struct coordinator *c, struct actions *actions)
     /* Who lagged on the way back is not asked again on the same way. */
     for (uint32_t i = 0; i < c->alive && !combine_again(c); i++)
         c->members[c->present[i]].lags = false;
-    if (combines(c)) {
+    if (combine_on(c)) {
         combine_open(c, actions);
         return;
     }
@@ -206,11 +196,11 @@ void segments_open(struct coordinator *c, struct actions *actions)
 
 uint32_t segments_dims(const struct coordinator *c, uint32_t id)
 {
-    const struct block_shape shape = shape_of(c);
+    const struct block_shape shape = product_blocks(c);
     const struct segment *segment = &c->segments.list[id];
 
-    return combines(c) ? block_out(&shape, c->what.kind)
-                       : segment->end - segment->first;
+    return combine_on(c) ? block_out(&shape, c->what.kind)
+                         : segment->end - segment->first;
 }
 
 /* Nobody need go on with a piece that is in. */
@@ -218,12 +208,9 @@ static void spare(struct coordinator *c, uint32_t id, struct actions *actions)
 {
     struct piece_state *piece = &c->pieces[id];
 
-    while (piece->assignee_count > 0) {
-        const uint32_t link = piece->assignee[piece->assignee_count - 1];
-
-        work_drop(c, link, id, actions);
-        (void)work_take(c, id, link);
-    }
+    while (piece->assignee_count > 0)
+        work_take_back(c, id, piece->assignee[piece->assignee_count - 1],
+                       actions);
 }
 
 static void piece_arrived(struct coordinator *c, uint32_t id,
@@ -241,9 +228,9 @@ static void piece_arrived(struct coordinator *c, uint32_t id,
 static double *part_at(struct coordinator *c, uint32_t part, uint32_t first,
                        uint32_t *count)
 {
-    const struct block_shape shape = shape_of(c);
-    uint32_t from = block_first_row(&shape, block_first_chunk(&shape, part));
-    uint32_t end = block_first_row(&shape, block_first_chunk(&shape, part + 1));
+    const struct block_shape shape = product_blocks(c);
+    uint32_t from = block_part_row(&shape, part);
+    uint32_t end = block_part_row(&shape, part + 1);
     double *to = c->products.scores;
 
     if (c->what.kind == EVALUATE_BACK) {
@@ -350,7 +337,7 @@ static bool keep(struct coordinator *c, uint32_t slot, uint32_t id,
 static void trace_row(struct coordinator *c, uint32_t link, uint32_t id,
                       const struct msg_row *msg, struct actions *actions)
 {
-    const struct block_shape shape = shape_of(c);
+    const struct block_shape shape = product_blocks(c);
     const struct segment *segment = &c->segments.list[id];
     const struct block_strips strips =
         block_strips_of(&shape, EVALUATE_SCORES, segment->first, segment->end);
@@ -370,8 +357,8 @@ void segments_take(struct coordinator *c, uint32_t link,
     const uint32_t id = msg->piece;
 
     deal_answered(c, link, id);
-    if (!(combines(c) ? combine_take(c, member->slot, id, msg->row)
-                      : keep(c, member->slot, id, msg->row))) {
+    if (!(combine_on(c) ? combine_take(c, member->slot, id, msg->row)
+                        : keep(c, member->slot, id, msg->row))) {
         c->stats.duplicates++;
         coordinator_trace(c, actions, TRACE_DUPLICATE, link)->a = id;
         return;
@@ -379,7 +366,7 @@ void segments_take(struct coordinator *c, uint32_t link,
     round_slot_in(c, member->slot);
     c->stats.pieces_merged++;
     trace_row(c, link, id, msg, actions);
-    if (combines(c))
+    if (combine_on(c))
         piece_arrived(c, id, actions);
     else
         try_decode(c, id, actions);

@@ -53,8 +53,7 @@ struct segments {
     uint32_t gives;
     uint32_t *dealt; /* Of each piece: in which of the `deals`. */
     uint32_t deals;
-    bool
-        changed; /* Somebody came, went, lags or was heard of since the plan. */
+    bool changed;    /* Who there is to ask is not as planned with. */
     bool waiting;    /* Too few are here, and people know. */
     time_us look_at; /* For laggards. */
     struct erasure erasure;

@@ -72,11 +72,12 @@ static struct item *take_items(struct coordinator *c, uint32_t count)
 static struct item item_of(const struct coordinator *c, uint32_t id,
                            const struct member *member)
 {
-    const struct piece *piece = &c->code.pieces[id];
+    const struct piece *piece;
     struct item item;
 
     if (product_on(c))
         return segments_item(c, id);
+    piece = &c->code.pieces[id];
     item = (struct item){
         .id = id, .first = piece->first, .end = piece->end, .coefficient = 1};
 
@@ -108,8 +109,7 @@ static void ship_items(struct coordinator *c, uint32_t link,
 static void ship_block(struct coordinator *c, uint32_t link,
                        struct actions *actions)
 {
-    const struct block_shape shape =
-        product_shape(&c->options.job, c->code.parts);
+    const struct block_shape shape = product_blocks(c);
 
     for (uint32_t i = 0; i < shape.copies; i++) {
         const struct block_strips strips =
@@ -123,8 +123,7 @@ static void ship_block(struct coordinator *c, uint32_t link,
 static void put_own(const struct coordinator *c, uint32_t slot,
                     struct msg_round *msg)
 {
-    const struct block_shape shape =
-        product_shape(&c->options.job, c->code.parts);
+    const struct block_shape shape = product_blocks(c);
 
     msg->dims = block_in(&shape, EVALUATE_COMBINE);
     msg->weights = combine_vector(c, slot);
@@ -326,8 +325,8 @@ void work_send(struct coordinator *c, uint32_t link, const uint32_t *ids,
         ship_items(c, link, items, count, actions);
 }
 
-void work_drop(struct coordinator *c, uint32_t link, uint32_t id,
-               struct actions *actions)
+static void drop(struct coordinator *c, uint32_t link, uint32_t id,
+                 struct actions *actions)
 {
     struct msg_work *msg = &coordinator_send(c, actions, link, MSG_DROP)->drop;
     struct item *item = take_items(c, 1);
@@ -337,6 +336,13 @@ void work_drop(struct coordinator *c, uint32_t link, uint32_t id,
     msg->assignment = c->members[link].assignment;
     msg->count = 1;
     msg->items = item;
+}
+
+void work_take_back(struct coordinator *c, uint32_t id, uint32_t link,
+                    struct actions *actions)
+{
+    drop(c, link, id, actions);
+    (void)work_take(c, id, link);
 }
 
 /* --- pieces that several may answer -------------------------------------- */
