@@ -74,6 +74,7 @@ struct evaluator_ops {
     /* May be NULL: */
     enum err (*begin)(struct evaluator *self, const struct computation *asked);
     void (*end)(struct evaluator *self);
+    void (*forget)(struct evaluator *self);
     enum err (*store)(struct evaluator *self, const struct block_share *share,
                       uint32_t strip, const uint8_t *bytes, size_t size);
     bool (*has_vector)(const struct evaluator *self, enum evaluation_kind kind);
@@ -104,6 +105,14 @@ static inline void evaluator_end(struct evaluator *self)
 {
     if (self->ops->end != NULL)
         self->ops->end(self);
+}
+
+/* What the last run read may have changed under it: what was prepared from that
+ * is nothing, though a later computation of the same name may come. */
+static inline void evaluator_forget(struct evaluator *self)
+{
+    if (self->ops->forget != NULL)
+        self->ops->forget(self);
 }
 
 /* A strip of that block, which is the block at hand from now on.  ERR_FORMAT:

@@ -523,6 +523,14 @@ static enum err prepare(struct linear *linear, const struct computation *work)
     return err;
 }
 
+static void linear_forget(struct evaluator *self)
+{
+    struct linear *const linear = (void *)self;
+
+    linear->prepared = 0;
+    problem_round_forget(&linear->round);
+}
+
 /* Private rows are cut by themselves: their chunks count from `first`. */
 static struct computation own_chunks(const struct linear *linear,
                                      const struct computation *asked)
@@ -571,5 +579,6 @@ const struct evaluator_ops linear_evaluator = {
     .close = linear_close,
     .run = linear_run,
     .begin = linear_begin,
+    .forget = linear_forget,
     .has_vector = linear_has_vector,
 };

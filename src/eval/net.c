@@ -174,6 +174,13 @@ static enum err load(struct net *net, const struct computation *asked)
     return err;
 }
 
+static void net_forget(struct evaluator *self)
+{
+    struct net *const net = (void *)self;
+
+    net->loaded = 0;
+}
+
 /* Of weight 0: whatever it says, it has no part in any sum. */
 static void blank_row(struct net *net, uint32_t i)
 {
@@ -354,5 +361,6 @@ const struct evaluator_ops net_evaluator = {
     .open = net_open,
     .close = net_close,
     .run = net_run,
+    .forget = net_forget,
     .has_vector = net_has_vector,
 };

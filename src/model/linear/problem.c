@@ -90,6 +90,11 @@ enum err problem_round_prepare(struct problem_round *round,
     return sparse_round_prepare(&round->sparse, what, problem->data->cols);
 }
 
+void problem_round_forget(struct problem_round *round)
+{
+    memo_close(&round->memo);
+}
+
 /* Dense scratch: the sums of the chunk, then the kernel's own. */
 static size_t sums_bytes(const struct problem *problem)
 {

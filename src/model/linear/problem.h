@@ -62,6 +62,9 @@ void problem_round_close(struct problem_round *round);
 MUST_CHECK enum err problem_round_prepare(struct problem_round *round,
                                           const struct problem *problem,
                                           const struct evaluation *what);
+/* The weights may have changed while they were used: what was kept for others
+ * that equal them is nothing. */
+void problem_round_forget(struct problem_round *round);
 
 /* A Hessian is asked for only where it is small: dense rows, one output and
  * at most PROBLEM_HESSIAN_DIMS weights. */

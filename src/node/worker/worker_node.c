@@ -474,8 +474,10 @@ static struct event computed(struct node *node)
         node->core_tally = NULL;
     }
     if (node->reading != 0 && node->reading != INBOX &&
-        !board_round_holds(node->options->board, node->reading))
+        !board_round_holds(node->options->board, node->reading)) {
         event.err = ERR_STALE;
+        evaluator_forget(node->evaluator);
+    }
     return event;
 }
 

@@ -16,7 +16,8 @@
  * process ends.
  *
  *   BOARD-1  A round is published by its sequence, last of all; a reader reads,
- *            for as long as it takes, and then looks at the sequence again.
+ *            for as long as it takes, and then looks at the sequence again;
+ *            if it is another, nothing of what was read is kept.
  *            The coordinator does not wait for readers: who comes two rounds
  *            late finds another number and takes the message for lost.
  *   BOARD-2  An answer is its worker's while released = sequence, and the

@@ -283,6 +283,51 @@ static void test_cancelled(void **state)
     bench_close(&bench);
 }
 
+/* As a network does (test_net.c). */
+static void assert_forgets(const struct bench *bench, enum evaluation_kind kind)
+{
+    const uint32_t chunks = dataset_chunks(&bench->data);
+    const double kept = bench->w[3];
+    struct evaluator *evaluator;
+    struct digest wanted, got;
+    struct tally tally;
+    const struct computation asked = {
+        .what = {.kind = kind, .w = bench->w, .v = bench->v},
+        .first = 1,
+        .end = chunks,
+        .name = 5,
+        .exponent = bench->exponent,
+        .tally = &tally};
+
+    assert_int_equal(run(bench, kind, 1, NULL, &wanted), ERR_OK);
+    assert_int_equal(
+        tally_init(&tally, problem_dims(&bench->problem), chunks), ERR_OK);
+    assert_int_equal(evaluator_open_problem(&bench->problem, &sampler_whole,
+                                            pool_serial(), &evaluator),
+                     ERR_OK);
+    bench->w[3] = kept + 1;
+    for (int forgot = 0; forgot < 2; forgot++) {
+        tally_blank(&tally);
+        assert_int_equal(evaluator_run(evaluator, &asked, NULL), ERR_OK);
+        got = tally_digest(&tally);
+        assert_int_equal(digest_equal(&got, &wanted), forgot);
+        evaluator_forget(evaluator);
+        bench->w[3] = kept;
+    }
+    evaluator_close(evaluator);
+    tally_close(&tally);
+}
+
+static void test_forgets_what_it_misread(void **state)
+{
+    struct bench bench;
+
+    (void)state;
+    bench_open(&bench, STORAGE_INDEX, 20, WIDE, 3);
+    assert_forgets(&bench, EVALUATE_GRADIENT);
+    bench_close(&bench);
+}
+
 /* --- minibatches ---------------------------------------------------------- */
 
 static void bench_weigh(struct bench *bench)
@@ -445,6 +490,7 @@ int main(void)
         cmocka_unit_test(test_batches),
         cmocka_unit_test(test_does_not_fit),
         cmocka_unit_test(test_cancelled),
+        cmocka_unit_test(test_forgets_what_it_misread),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

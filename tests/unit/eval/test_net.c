@@ -186,6 +186,36 @@ static void test_one_sum(void **state)
     close_bench(&b);
 }
 
+/* What was read may have been overwritten meanwhile, and be asked for again by
+ * the same name: by a coordinator's next life, at the same step. */
+static void test_forgets_what_it_misread(void **state)
+{
+    struct bench b;
+    struct evaluator *evaluator;
+    struct tally tally;
+    struct digest wanted, got;
+    double kept;
+
+    (void)state;
+    open_bench(&b, text, NEURAL_SOFTMAX);
+    wanted = digest_of(&b, isa_best(), pool_serial(), 0, 0);
+    evaluator = open_net(&b, isa_best(), pool_serial());
+    assert_int_equal(tally_init(&tally, b.dims, CHUNKS), ERR_OK);
+    kept = b.w[b.parameters - 1];
+    b.w[b.parameters - 1] = kept + 1;
+    for (int forgot = 0; forgot < 2; forgot++) {
+        tally_blank(&tally);
+        assert_int_equal(run(&b, evaluator, 0, 0, CHUNKS, &tally), ERR_OK);
+        got = tally_digest(&tally);
+        assert_int_equal(digest_equal(&got, &wanted), forgot);
+        evaluator_forget(evaluator);
+        b.w[b.parameters - 1] = kept;
+    }
+    tally_close(&tally);
+    evaluator_close(evaluator);
+    close_bench(&b);
+}
+
 /* Weights that were floats before give the same sums, and the same name: what
  * struct objective says of `narrow`.  One beyond floats is refused either way.
  */
@@ -562,6 +592,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_sum),
+        cmocka_unit_test(test_forgets_what_it_misread),
         cmocka_unit_test(test_floats_are_the_same_weights),
         cmocka_unit_test(test_by_hand),
         cmocka_unit_test(test_refused),
