@@ -278,7 +278,7 @@ struct products {
     bool alone;      /* X w is all that was asked for. */
     bool halfway;    /* The slopes are there: the way back is next. */
     uint32_t round;  /* Of the step. */
-    double residual; /* Of the round at hand: how well it decodes. */
+    double residual; /* Of the answer at hand: how well it decodes. */
 };
 
 /* Message bodies of one event. */

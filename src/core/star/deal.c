@@ -123,12 +123,16 @@ uint32_t deal_members(struct coordinator *c)
 static void note_ready(struct coordinator *c, struct member *member,
                        uint32_t id)
 {
-    if (member->resident)
+    const bool scores = c->what.kind == EVALUATE_SCORES;
+
+    if (member->resident ||
+        (scores ? id < member->ready
+                : member->wide || c->what.kind != EVALUATE_BACK))
         return;
-    if (c->what.kind == EVALUATE_BACK)
-        member->wide = true;
-    else if (c->what.kind == EVALUATE_SCORES && id >= member->ready)
+    if (scores)
         member->ready = id + 1;
+    else
+        member->wide = true;
     c->segments.changed = true;
 }
 

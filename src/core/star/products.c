@@ -99,8 +99,10 @@ void product_open(struct coordinator *c)
     c->what.known = (struct known){0};
     c->what.kind = EVALUATE_SCORES;
     c->piece_count = c->code.segments;
-    if (!c->products.halfway)
+    if (!c->products.halfway) {
+        c->products.residual = 0;
         return;
+    }
     c->what.w = c->products.scores;
     c->what.kind = c->options.job.copies > 1 ? EVALUATE_BACK : EVALUATE_COMBINE;
 }

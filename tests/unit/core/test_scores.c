@@ -122,10 +122,30 @@ static void test_any_two_of_three(void **state)
     }
 }
 
+/* That one answer decoded badly does not make the next ones worse. */
+static void test_residual_of_each_answer(void **state)
+{
+    const struct coordinator_options options = options_of();
+    struct play play;
+    double *const worst = &play.coordinator.stats.worst_residual;
+
+    (void)state;
+    play_open(&play, &options);
+    play.coordinator.products.residual = CODE_RESIDUAL_MAX;
+    answer_round(&play, 0);
+    assert_true(*worst == CODE_RESIDUAL_MAX);
+    *worst = 0;
+    play_step(&play, (struct event){.kind = EVENT_JOURNALED});
+    answer_round(&play, 0);
+    assert_true(*worst < CODE_RESIDUAL_MAX);
+    play_close(&play);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_two_of_three),
+        cmocka_unit_test(test_residual_of_each_answer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
