@@ -426,6 +426,7 @@ void code_close(struct code *code)
     mem_free(code->basis);
     mem_free(code->busy);
     table_close(&code->table);
+    erasure_close(&code->erasure);
     decoder_free(code->decoder);
     *code = (struct code){0};
 }

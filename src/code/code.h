@@ -56,6 +56,7 @@
 
 #include "base/err.h"
 #include "code/arcs.h"
+#include "code/erasure.h"
 #include "code/place/placements.h"
 
 #define CODE_SLOTS_MAX       10000u
@@ -207,6 +208,7 @@ struct code {
     uint32_t busy_count;
     struct certificate certificate;
     struct decoder *decoder; /* Room to decode in; coded only. */
+    struct erasure erasure;  /* Codes of data: parts from blocks. */
 };
 
 /* What has come in so far, kept by the coordinator.  A slot without initial

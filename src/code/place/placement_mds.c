@@ -26,7 +26,6 @@
 #include <string.h>
 
 #include "code/axes.h"
-#include "code/erasure.h"
 
 #define PATTERN_WORK_MAX 816000000u
 
@@ -54,29 +53,38 @@ static uint32_t mds_row(const struct code *code, uint32_t slot, uint32_t *spans,
     return slot < k ? 1 : k;
 }
 
-/* The matrix that answers are undone with. */
+/* What is known of the worst set comes with the matrix, and each set that is
+ * met is looked at: there is nothing to certify. */
+static enum err cec_draw(struct code *code, uint32_t draw)
+{
+    struct erasure *const erasure = &code->erasure;
+    const uint32_t k = mds_parts(code);
+    const enum err err = erasure_init(erasure, k, code->slots, code->spec.seed);
+
+    (void)draw;
+    for (uint32_t slot = k; err == ERR_OK && slot < code->slots; slot++)
+        memcpy(code->table.value + code->table.row[slot],
+               erasure->row + (size_t)slot * k, k * sizeof *erasure->row);
+    return err;
+}
+
 static enum err mds_draw(struct code *code, uint32_t draw)
 {
     const uint32_t n = code->slots;
     const uint32_t k = mds_parts(code);
-    struct erasure erasure = {0};
-    const enum err err = erasure_init(&erasure, k, n, code->spec.seed);
+    const enum err err = cec_draw(code, draw);
 
-    (void)draw;
     if (err != ERR_OK)
         return err;
     memset(code->basis, 0, (size_t)code->folds * n * sizeof *code->basis);
     for (uint32_t i = 0; i < k; i++)
         code->basis[i] = 1;
     for (uint32_t slot = k; slot < n; slot++) {
-        double *value = code->table.value + code->table.row[slot];
         double *row = code->basis + (size_t)(slot - k + 1) * n;
 
-        memcpy(value, erasure.row + (size_t)slot * k, k * sizeof *value);
-        memcpy(row, value, k * sizeof *row);
+        memcpy(row, code->table.value + code->table.row[slot], k * sizeof *row);
         row[slot] = -1;
     }
-    erasure_close(&erasure);
     /* a0 stays: what is there is copied, to the bit. */
     basis_orthonormalise(code, false);
     return ERR_OK;
@@ -108,23 +116,6 @@ const struct placement_ops placement_mds = {
     .draw = mds_draw,
     .fixed = true,
 };
-
-/* What is known of the worst set comes with the matrix (code/erasure.h), and
- * each that is met is looked at: there is nothing to certify. */
-static enum err cec_draw(struct code *code, uint32_t draw)
-{
-    const uint32_t k = mds_parts(code);
-    struct erasure erasure = {0};
-    const enum err err =
-        erasure_init(&erasure, k, code->slots, code->spec.seed);
-
-    (void)draw;
-    for (uint32_t slot = k; err == ERR_OK && slot < code->slots; slot++)
-        memcpy(code->table.value + code->table.row[slot],
-               erasure.row + (size_t)slot * k, k * sizeof *erasure.row);
-    erasure_close(&erasure);
-    return err;
-}
 
 const struct placement_ops placement_cec = {
     .name = "cec",

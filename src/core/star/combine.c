@@ -124,14 +124,14 @@ static enum err spread(struct coordinator *c, uint32_t members, uint32_t group,
     enum err err;
 
     arcs_set(s->members, s->arcs, members, s->groups, group, &blocks);
-    err = erasure_find(&s->erasure, &blocks, &set);
+    err = erasure_find(&c->code.erasure, &blocks, &set);
     if (err != ERR_OK)
         return err;
     for (uint32_t part = 0; part < c->code.parts; part++)
         s->answer[part] = s->left + part * stride + first;
     for (uint32_t i = 0; i < set->count; i++)
         s->part[i] = s->own + set->block[i] * stride + first;
-    erasure_spread(&s->erasure, set, end - first, s->answer, s->part);
+    erasure_spread(&c->code.erasure, set, end - first, s->answer, s->part);
     if (set->residual > c->products.residual)
         c->products.residual = set->residual;
     return ERR_OK;
@@ -242,7 +242,7 @@ static void spread_out(struct coordinator *c, struct actions *actions)
     s->groups = rows < c->code.segments ? rows : c->code.segments;
     for (uint32_t i = 0; i < members; i++)
         s->members[i].ready = s->groups;
-    if (arcs_settle(&s->erasure, s->rule, s->members, members, s->groups,
+    if (arcs_settle(&c->code.erasure, s->rule, s->members, members, s->groups,
                     ERASURE_RCOND, s->arcs, &worst) != ERR_OK ||
         spread_all(c, members) != ERR_OK)
         return;

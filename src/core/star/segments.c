@@ -52,7 +52,6 @@ void segments_close(struct coordinator *c)
     mem_free(s->own);
     mem_free(s->left);
     residual_close(&s->plan);
-    erasure_close(&s->erasure);
     *s = (struct segments){0};
 }
 
@@ -117,9 +116,6 @@ enum err segments_room(struct coordinator *c, const struct code *code)
     err = combine_room(c, code);
     if (err == ERR_OK)
         err = residual_init(&s->plan, code->slots, code->segments);
-    if (err == ERR_OK)
-        err = erasure_init(&s->erasure, code->parts, code->slots,
-                           code->spec.seed);
     return err;
 }
 
@@ -304,8 +300,8 @@ static void try_decode(struct coordinator *c, uint32_t id,
     const struct erasure_set *set;
 
     if (segment->count < c->segments.need ||
-        erasure_pick(&c->segments.erasure, &segment->from, ERASURE_RCOND,
-                     &set) != ERR_OK)
+        erasure_pick(&c->code.erasure, &segment->from, ERASURE_RCOND, &set) !=
+            ERR_OK)
         return;
     if (set->rcond < ERASURE_RCOND && (!asks_all(c) || is_awaited(c, id))) {
         if (!is_awaited(c, id))

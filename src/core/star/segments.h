@@ -23,7 +23,6 @@
 
 #include "base/time.h"
 #include "code/blockset.h"
-#include "code/erasure.h"
 #include "code/residual.h"
 
 #define SEGMENT_SPARE 2u /* Answers kept beyond those that are needed. */
@@ -56,7 +55,6 @@ struct segments {
     bool changed;    /* Who there is to ask is not as planned with. */
     bool waiting;    /* Too few are here, and people know. */
     time_us look_at; /* For laggards. */
-    struct erasure erasure;
     struct residual plan;
     struct blockset *done, *doing; /* What the plan is made from, ... */
     struct arc_member *members;
