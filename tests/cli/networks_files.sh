@@ -52,3 +52,10 @@ printf '# small\ndense16 relu # hidden\n  dense10\n' >noted.txt
 # One output for each class, also of two; for numbers one.
 "$MUSTER" train gen:gmm:300,5 --net "dense4 relu dense1" 2>&1 >/dev/null | tail -n 1
 "$MUSTER" train gen:linear:300,5 --net "dense4 relu dense1" -q --l2 0.1 | grep -o "^objective\|, half.*"
+echo "--- a LIBSVM file is taken as it is: columns that want scaling are named"
+python3 - <<'END'
+with open("uneven.svm", "w") as out:
+    for i in range(60):
+        print(i % 3, f"1:{1000 * (i % 3) + 10 * (i % 7)} 2:{(i * 5 % 11) / 10000}", file=out)
+END
+"$MUSTER" train uneven.svm --net "dense3" --passes 1 2>/dev/null | grep -A1 "^ended"

@@ -302,6 +302,9 @@ static void not_converged(const struct run *run,
                          ? ""
                          : "; rows held out (--valid, --test) tell whether "
                            "more would help");
+        if (neural_floats(&setup->net.neural.in) ==
+            setup->net.neural.in.channels) /* Columns, no image. */
+            columns_text(setup);
         return;
     }
     if (outcome->end == OPTIM_STEPS)
@@ -455,7 +458,9 @@ void ending_text(const struct run *run, const struct train_result *result)
         (void)printf("objective  %.10g at step %u; the model is that of step "
                      "%u\n",
                      outcome->objective * setup->shown_factor,
-                     result->steps - 1, result->steps);
+                     result->steps - 1,
+                     outcome->best_step > 0 ? outcome->best_step
+                                            : result->steps);
     (void)fputs("ended      ", stdout);
     if (!result->finished && (!result->timed_out || result->steps == 0))
         stopped_text(result);
