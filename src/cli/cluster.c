@@ -155,6 +155,14 @@ static enum err run_watched(struct run *run, struct train_result *result,
     return err == ERR_OK ? traced : err;
 }
 
+void run_forget(struct run *run)
+{
+    progress_init(&run->progress);
+    run->screen.began_at = 0;
+    run->screen.told_step = 0;
+    run->screen.coordinator = 0;
+}
+
 void run_describe(struct run *run, const struct setup *setup)
 {
     const struct optim_options optim = setup_optim(setup, &setup->code);

@@ -33,11 +33,8 @@ static void begin(void *context, const struct setup *part, uint32_t over,
 {
     struct run *const run = ((struct many *)context)->run;
 
-    progress_init(&run->progress);
+    run_forget(run);
     run_describe(run, part);
-    run->screen.began_at = 0;
-    run->screen.told_step = 0;
-    run->screen.coordinator = 0;
     (void)snprintf(run->screen.extra, sizeof run->screen.extra,
                    "training %u of %u", over + 1, count);
     run->gathered = true;
@@ -95,6 +92,7 @@ void many_end(struct many *many)
     if (many->series != NULL)
         screen_end(&many->run->screen, &many->run->progress, NULL, 0);
     many->run->screen.extra[0] = '\0';
+    run_forget(many->run); /* The refit has a coordinator of its own. */
     many->seconds = (double)(clock_now_us() - many->began) / (double)SECOND_US;
 }
 

@@ -66,7 +66,9 @@ bool cluster_announce(const struct cli *cli, const char *folder, bool hollow);
 
 /* What is on the screen of a run with workers: how many of them, with what
  * code, how many steps.  And, of each event and tick: the line for those who
- * would join, once; the picture. */
+ * would join, once; the picture.  Before another run begins, what was seen of
+ * the last one is forgotten. */
+void run_forget(struct run *run);
 void run_describe(struct run *run, const struct setup *setup);
 void run_see(struct run *run, const struct trace *trace);
 

@@ -104,6 +104,10 @@ def refit(tap):
     """The best is trained on all rows by the same workers, kills included."""
     job = ["--grid", "l2=0.1,0.001", "--valid", "0.25"]
     one = train(*ROWS, "one.model", *job)
+    calm = train(*ROWS, "calm.model", *job, "-n", 2)
+    tap.ok(calm["refit"]["coordinator_deaths"] == 0 and
+           "died" not in calm["stderr"],
+           "nobody died, and nobody is said to have", calm["stderr"])
     many = Train(*ROWS, "many.model", *job, *SLOW, "-n", 3, "--out", "refit")
     at_work("refit", 2)  # Of two: this is the refit.
     kill(many.wait_child("coordinator"))
