@@ -2,11 +2,12 @@
  * coded.c - products with a coded block, and making blocks, beside what memory
  * and arithmetic allow.
  *
- *     coded [ROWS COLS PARTS BLOCKS REPEATS]     40000 500 4 4 9
+ *     coded [ROWS COLS PARTS BLOCKS REPEATS PLAIN]     40000 500 4 4 9 0
  *
  * One thread, fp64 blocks of dense fp32 rows.  First GB/s: reading a block of
  * that size with eight sums (the limit), then SCORES, COMBINE and BACK.  Then
- * making BLOCKS blocks, each of all parts: by themselves, all in one pass, and
+ * making BLOCKS blocks, PLAIN of them of one part and the others of all, as a
+ * run with so many workers begins: by themselves, all in one pass, and
  * the limit, which is the longer of two: as many products and additions on
  * registers alone; the rows read and the blocks written.  Passes alternate and
  * the least of each counts, in processor time.
@@ -58,16 +59,19 @@ WIDE static void read_all(const double *x, size_t count)
         sink += sum[k][0];
 }
 
-/* `count` products and as many additions. */
+/* `count` products and as many additions, of as many different numbers as
+ * registers hold: what depends on nothing else the compiler cannot leave out,
+ * and has no reason to keep in memory. */
 WIDE static void arithmetic(const double *x, size_t count)
 {
-    vec sum[12] = {{0}};
-    vec in = *(const vec *)(const void *)x;
+    vec sum[12];
+    const vec in = *(const vec *)(const void *)x;
 
+    for (size_t k = 0; k < 12; k++)
+        sum[k] = *(const vec *)(const void *)(x + k);
     for (size_t i = 0; i < count; i += 96) {
         for (size_t k = 0; k < 12; k++)
-            sum[k] += sum[k] * in;
-        __asm__ volatile("" : : : "memory");
+            sum[k] = sum[k] * in + in;
     }
     for (size_t k = 0; k < 12; k++)
         sink += sum[k][0];
@@ -77,7 +81,7 @@ struct scene {
     struct dataset data;
     struct block_shape shape;
     struct coded block[BLOCKS_MAX];
-    uint32_t blocks;
+    uint32_t blocks, plain;
     double *in, *out;
 };
 
@@ -108,6 +112,7 @@ static void blank(struct scene *scene, uint32_t copies)
 
     for (uint32_t b = 0; b < scene->blocks; b++) {
         struct block_term *terms = mem_new(parts, sizeof *terms);
+        const bool plain = b < scene->plain;
 
         CHECK(terms != NULL);
         for (uint32_t part = 0; part < parts; part++)
@@ -118,8 +123,9 @@ static void blank(struct scene *scene, uint32_t copies)
                 .factor = rng_normal_at(3, b, part)};
         coded_close(&scene->block[b]);
         scene->shape.copies = copies;
-        CHECK(coded_init(&scene->block[b], &scene->shape, terms, parts) ==
-              ERR_OK);
+        CHECK(coded_init(&scene->block[b], &scene->shape,
+                         terms + (plain ? b % parts : 0),
+                         plain ? 1 : parts) == ERR_OK);
         mem_free(terms);
         /* Pages are there before the clock runs. */
         memset(scene->block[b].tall, 0,
@@ -215,15 +221,19 @@ static double traffic(struct scene *scene)
 
 static double counting(const struct scene *scene)
 {
+    const uint32_t parts = scene->shape.parts;
+    const size_t terms =
+        scene->plain + (size_t)(scene->blocks - scene->plain) * parts;
     const size_t count =
-        (size_t)scene->data.rows * scene->data.stride * scene->blocks;
+        (size_t)scene->data.rows * scene->data.stride / parts * terms;
     const double began = now();
 
     arithmetic(scene->in, count);
     return now() - began;
 }
 
-static void making(struct scene *scene, uint32_t blocks, uint32_t repeats)
+static void making(struct scene *scene, uint32_t blocks, uint32_t plain,
+                   uint32_t repeats)
 {
     double alone = 0;
     double together = 0;
@@ -232,6 +242,7 @@ static void making(struct scene *scene, uint32_t blocks, uint32_t repeats)
     double limit;
 
     scene->blocks = blocks;
+    scene->plain = plain;
     for (uint32_t i = 0; i < repeats; i++) {
         alone = least(alone, make(scene, false));
         together = least(together, make(scene, true));
@@ -239,9 +250,10 @@ static void making(struct scene *scene, uint32_t blocks, uint32_t repeats)
         flops = least(flops, counting(scene));
     }
     limit = bytes > flops ? bytes : flops;
-    printf("%u blocks of %u parts: limit %.1f ms (memory %.1f, arithmetic "
-           "%.1f)\n",
-           blocks, scene->shape.parts, 1e3 * limit, 1e3 * bytes, 1e3 * flops);
+    printf("%u blocks, %u plain, of %u parts: limit %.1f ms (memory %.1f, "
+           "arithmetic %.1f)\n",
+           blocks, plain, scene->shape.parts, 1e3 * limit, 1e3 * bytes,
+           1e3 * flops);
     printf("one by one %.1f ms, %.2f of the limit's time\n", 1e3 * alone,
            alone / limit);
     printf("together   %.1f ms, %.2f of the limit's time\n", 1e3 * together,
@@ -250,23 +262,24 @@ static void making(struct scene *scene, uint32_t blocks, uint32_t repeats)
 
 int main(int argc, char **argv)
 {
-    uint32_t numbers[] = {40000, 500, 4, 4, 9};
+    uint32_t numbers[] = {40000, 500, 4, 4, 9, 0};
     struct scene scene = {0};
 
-    for (int i = 1; i < argc && i <= 5; i++)
+    for (int i = 1; i < argc && i <= 6; i++)
         numbers[i - 1] = (uint32_t)strtoul(argv[i], NULL, 10);
-    if (argc > 6 || numbers[0] == 0 || numbers[1] == 0 || numbers[2] == 0 ||
+    if (argc > 7 || numbers[5] > numbers[3] || numbers[0] == 0 ||
+        numbers[1] == 0 || numbers[2] == 0 ||
         numbers[2] > numbers[0] / 256 + 1 || numbers[3] == 0 ||
         numbers[3] > BLOCKS_MAX) {
         (void)fprintf(stderr,
                       "usage: coded [ROWS COLS PARTS BLOCKS "
-                      "REPEATS], at most %u blocks\n",
+                      "REPEATS PLAIN], at most %u blocks\n",
                       BLOCKS_MAX);
         return 2;
     }
     open_scene(&scene, numbers[0], numbers[1], numbers[2]);
     products(&scene, numbers[4]);
-    making(&scene, numbers[3], numbers[4]);
+    making(&scene, numbers[3], numbers[5], numbers[4]);
     for (uint32_t b = 0; b < BLOCKS_MAX; b++)
         coded_close(&scene.block[b]);
     dataset_close(&scene.data);

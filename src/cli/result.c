@@ -73,8 +73,9 @@ static json_t *data_json(const struct coordinator_stats *stats)
         stats->peer_failed < stats->peered ? stats->peer_failed : stats->peered;
 
     return json_pack(
-        "{s:I, s:I, s:I, s:I, s:I}", "shipped", (json_int_t)stats->shipped,
-        "fetched", (json_int_t)stats->fetched, "peers",
+        "{s:I, s:I, s:I, s:I, s:I, s:I}", "shipped", (json_int_t)stats->shipped,
+        "strip_passes", (json_int_t)stats->strip_passes, "fetched",
+        (json_int_t)stats->fetched, "peers",
         (json_int_t)(stats->peered - failed), "peers_failed",
         (json_int_t)failed, "peers_wrong", (json_int_t)stats->peer_wrong);
 }

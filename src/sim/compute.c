@@ -185,16 +185,15 @@ void sim_block_ship(struct world *world, uint32_t conn, uint32_t link,
         product_shape(&machine->options.job, machine->code.parts);
     struct block_term *terms = mem_new(shape.parts, sizeof *terms);
     uint8_t *bytes = mem_new(coded_strip_bytes_max(&shape), 1);
+    struct coded_strip made = {.terms = terms, .to = bytes};
     struct msg msg = {.kind = MSG_DATA};
-    uint32_t count;
 
     CHECK(terms != NULL && bytes != NULL);
-    count = product_terms(machine, link, terms, &msg.data.block);
-    for (uint32_t strip = first; strip < end && count > 0; strip++) {
+    made.count = product_terms(machine, link, terms, &msg.data.block);
+    for (uint32_t strip = first; strip < end && made.count > 0; strip++) {
         if (!block_has_strip(&shape, strip))
             continue;
-        CHECK(coded_strip_encode(data, &shape, terms, count, strip, bytes) ==
-              ERR_OK);
+        CHECK(coded_strips_encode(data, &shape, &made, 1, strip) == ERR_OK);
         msg.data.chunk = strip;
         msg.data.bytes = bytes;
         msg.data.size = coded_strip_bytes(&shape, strip);

@@ -108,6 +108,22 @@ def test_waits(tap, name, code):
         finish(worker, 10)
 
 
+def test_together(tap):
+    """Three wait for their blocks: each strip is made once for all of them."""
+    job = [SMALL, "--steps", 5, "--chunk-rows", 64, "--optim", "gd"]
+    process = start("train", *map(str, job), "together.model", "--code",
+                    "cec:l=2:p=6", "--out", "together", "--listen",
+                    "127.0.0.1:0", "--workers", "3:6", "--format", "json")
+    far = [join(place_of("together"), f"w{i}") for i in range(3)]
+    code, text, err = finish(process)
+    data = result_of(text).get("data", {})
+    tap.ok(code == 0 and data["shipped"] >= 3 * data["strip_passes"] > 0,
+           "one pass over the rows makes the strips of three blocks",
+           (code, err, data))
+    for worker in far:
+        finish(worker, 10)
+
+
 def refused(tap, name, words, *flags, job=JOB):
     done = run("train", *job, *flags)
     tap.ok(done.returncode != 0 and words in done.stderr and
@@ -141,6 +157,7 @@ def main():
     test_others(tap)
     test_waits(tap, "one copy", "cec:l=2:p=6")
     test_waits(tap, "two copies", "cec:l=2:p=6:copies=2")
+    test_together(tap)
     test_refused(tap)
     tap.done()
 

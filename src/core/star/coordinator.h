@@ -317,6 +317,8 @@ struct coordinator_stats {
     double worst_residual;
     uint64_t duplicates, stale, poison, hedged, stolen, resent;
     uint64_t shipped, fetched; /* Chunks sent, and named to be fetched. */
+    uint64_t strip_passes;     /* Of coded data, the driver's: strips made, each
+                                  once for all who were sent it together. */
     uint64_t peered;           /* ... from peers, ... */
     uint64_t peer_failed;      /* ... who did not give so many of them. */
     uint64_t peer_wrong;       /* Peers who gave others wrong bytes. */

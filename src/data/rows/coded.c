@@ -151,27 +151,25 @@ static void place_tile(struct coded *coded, uint32_t strip, const double *from)
     coded->has[strip] = 1;
 }
 
-enum err coded_strip_encode(const struct dataset *data,
-                            const struct block_shape *shape,
-                            const struct block_term *terms, uint32_t count,
-                            uint32_t strip, uint8_t *out)
+enum err coded_strips_encode(const struct dataset *data,
+                             const struct block_shape *shape,
+                             const struct coded_strip *strips, uint32_t count,
+                             uint32_t strip)
 {
     const struct tile tile = tile_of(shape, strip);
-    const size_t doubles = tile_doubles(tile);
-    struct writer writer = writer_on(out, doubles * sizeof(double));
-    const struct coded_make make = {terms, count,
-                                    mem_new(doubles, sizeof(double))};
-    enum err err = make.to == NULL ? ERR_NOMEM : ERR_OK;
+    struct coded_make *makes = mem_new(count, sizeof *makes);
+    enum err err;
 
-    if (err == ERR_OK)
-        err = strip < shape->chunks
-                  ? coded_make_tall(data, shape, &make, 1, strip)
-                  : coded_make_wide(data, shape, &make, 1,
-                                    strip - shape->chunks, tile.cols);
-    for (size_t i = 0; err == ERR_OK && i < doubles; i++)
-        put_f64(&writer, make.to[i]);
-    CHECK(writer.ok);
-    mem_free(make.to);
+    if (makes == NULL)
+        return ERR_NOMEM;
+    for (uint32_t b = 0; b < count; b++)
+        makes[b] =
+            (struct coded_make){strips[b].terms, strips[b].count, strips[b].to};
+    err = strip < shape->chunks
+              ? coded_make_tall(data, shape, makes, count, strip)
+              : coded_make_wide(data, shape, makes, count,
+                                strip - shape->chunks, tile.cols);
+    mem_free(makes);
     return err;
 }
 

@@ -47,12 +47,17 @@ void coded_close(struct coded *coded);
  * values (NaN, Inf) do not fit. */
 size_t coded_strip_bytes(const struct block_shape *shape, uint32_t strip);
 size_t coded_strip_bytes_max(const struct block_shape *shape);
-/* `data` has all rows.  ERR_NOMEM. */
-MUST_CHECK enum err coded_strip_encode(const struct dataset *data,
-                                       const struct block_shape *shape,
-                                       const struct block_term *terms,
-                                       uint32_t count, uint32_t strip,
-                                       uint8_t *out);
+/* The same strip of `count` blocks, for which rows are read once.  `data` has
+ * all rows.  ERR_NOMEM. */
+struct coded_strip {
+    const struct block_term *terms;
+    uint32_t count;
+    void *to; /* coded_strip_bytes of it, aligned as doubles are. */
+};
+MUST_CHECK enum err coded_strips_encode(const struct dataset *data,
+                                        const struct block_shape *shape,
+                                        const struct coded_strip *strips,
+                                        uint32_t count, uint32_t strip);
 MUST_CHECK enum err coded_strip_store(struct coded *coded, uint32_t strip,
                                       const uint8_t *in, size_t size);
 

@@ -31,7 +31,7 @@ struct slice {
     uint32_t *first; /* Row of the part's chunk, ... */
     uint32_t *rows;  /* ... of which there are so many; no block has it: 0. */
     double *values;  /* Of each part, `width` each. */
-    const double **from; /* Terms of the block at hand ... */
+    const double **from; /* Terms of every block, `parts` each, ... */
     double *factor;      /* ... and their factors. */
     uint32_t width;
     enum isa isa;
@@ -56,8 +56,9 @@ static enum err slice_init(struct slice *slice)
     slice->rows = mem_new(parts, sizeof *slice->rows);
     slice->values =
         mem_new((size_t)parts * slice->width, sizeof *slice->values);
-    slice->from = mem_new(parts, sizeof *slice->from);
-    slice->factor = mem_new(parts, sizeof *slice->factor);
+    slice->from = mem_new((size_t)parts * slice->count, sizeof(const double *));
+    slice->factor =
+        mem_new((size_t)parts * slice->count, sizeof *slice->factor);
     slice->isa = isa_best();
     if (slice->first != NULL && slice->rows != NULL && slice->values != NULL &&
         slice->from != NULL && slice->factor != NULL)
@@ -123,23 +124,29 @@ static void unpack(struct slice *slice, size_t first, uint32_t count)
     }
 }
 
-/* Blocks are larger than caches: the sums go past them, and what lies there is
- * not fetched only to be overwritten. */
-static void add_up(struct slice *slice, const struct coded_make *make,
-                   uint32_t count, double *to)
+/* What is added up lies in the same place all the time. */
+static void find_terms(struct slice *slice)
 {
-    for (uint32_t k = 0; k < make->count; k++) {
-        slice->from[k] =
-            slice->values + (size_t)make->terms[k].part * slice->width;
-        slice->factor[k] = make->terms[k].factor;
+    for (uint32_t b = 0; b < slice->count; b++) {
+        const struct coded_make *make = &slice->makes[b];
+        const size_t at = (size_t)b * slice->shape->parts;
+
+        for (uint32_t k = 0; k < make->count; k++) {
+            slice->from[at + k] =
+                slice->values + (size_t)make->terms[k].part * slice->width;
+            slice->factor[at + k] = make->terms[k].factor;
+        }
     }
-    vec_weigh_past(slice->factor, slice->from, make->count, count, to);
 }
 
+/* Blocks are larger than caches: the sums go past them, and what lies there is
+ * not fetched only to be overwritten. */
 static void dense_strip(struct slice *slice, uint32_t rows)
 {
     const size_t total = (size_t)rows * slice->data->stride;
+    const size_t parts = slice->shape->parts;
 
+    find_terms(slice);
     for (size_t first = 0; first < total; first += slice->width) {
         const size_t left = total - first;
         const uint32_t count =
@@ -147,7 +154,9 @@ static void dense_strip(struct slice *slice, uint32_t rows)
 
         unpack(slice, first, count);
         for (uint32_t b = 0; b < slice->count; b++)
-            add_up(slice, &slice->makes[b], count, slice->makes[b].to + first);
+            vec_weigh_past(slice->factor + b * parts, slice->from + b * parts,
+                           slice->makes[b].count, count,
+                           slice->makes[b].to + first);
     }
     vec_past_end();
 }

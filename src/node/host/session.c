@@ -9,9 +9,6 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "core/product.h"
-#include "core/star/products.h"
-#include "data/rows/coded.h"
 
 /* An envelope that waits: its head, and the tail held. */
 struct letter {
@@ -281,13 +278,12 @@ static enum err add_chunks(struct session *session, uint32_t first,
     return ERR_OK;
 }
 
-static uint32_t take_chunk(struct session *session)
+void session_take(struct session *session)
 {
     const uint32_t chunk = session->order[session->at];
 
     session->at = (session->at + 1) % session->to_ship.count;
     chunkset_remove(&session->to_ship, chunk);
-    return chunk;
 }
 
 enum err session_ship(struct session *session, uint32_t leaf, uint32_t first,
@@ -332,32 +328,6 @@ static enum err send_chunk(struct session *session, struct envelope *envelope,
     return err;
 }
 
-/* One that another code has made void is left out. */
-static enum err send_strip(struct session *session, struct envelope *envelope,
-                           const struct dataset *data,
-                           const struct coordinator *core, uint32_t strip)
-{
-    const struct block_shape shape =
-        product_shape(&core->options.job, core->code.parts);
-    struct block_term *terms = mem_new(shape.parts, sizeof *terms);
-    uint8_t *bytes = mem_new(coded_strip_bytes_max(&shape), 1);
-    struct msg_data msg = {.chunk = strip, .bytes = bytes};
-    enum err err = terms == NULL || bytes == NULL ? ERR_NOMEM : ERR_OK;
-    uint32_t count = 0;
-
-    if (err == ERR_OK && block_has_strip(&shape, strip))
-        count = product_terms(core, session->index, terms, &msg.block);
-    if (count > 0) {
-        msg.size = coded_strip_bytes(&shape, strip);
-        err = coded_strip_encode(data, &shape, terms, count, strip, bytes);
-        if (err == ERR_OK)
-            err = send_data(session, envelope, &msg);
-    }
-    mem_free(terms);
-    mem_free(bytes);
-    return err;
-}
-
 static void send_letter(struct session *session)
 {
     struct letter *letter = session->first;
@@ -373,38 +343,42 @@ static void send_letter(struct session *session)
     letter_free(letter);
 }
 
-static enum err pump(struct session *session, struct envelope *envelope,
-                     const struct dataset *data, const struct coordinator *core)
+bool session_next(struct session *session, size_t most, uint32_t *chunk)
 {
-    while (waits(session) &&
-           link_queued(session->link, PLANE_BULK) < SESSION_HIGH_BYTES) {
-        uint32_t chunk;
-        enum err err;
-
-        if (session->first != NULL) {
-            send_letter(session);
-            continue;
+    while (waits(session) && link_queued(session->link, PLANE_BULK) < most) {
+        if (session->first == NULL) {
+            *chunk = session->order[session->at];
+            return true;
         }
-        chunk = take_chunk(session);
-        err = core->options.job.products
-                  ? send_strip(session, envelope, data, core, chunk)
-                  : send_chunk(session, envelope, data, chunk);
+        send_letter(session);
+    }
+    return false;
+}
+
+static enum err pump(struct session *session, struct envelope *envelope,
+                     const struct dataset *data)
+{
+    uint32_t chunk;
+
+    while (session_next(session, SESSION_HIGH_BYTES, &chunk)) {
+        const enum err err = send_chunk(session, envelope, data, chunk);
+
         if (err != ERR_OK)
             return err;
+        session_take(session);
     }
     return ERR_OK;
 }
 
 /* Queues that are empty go: their leaves are served like all others. */
 static enum err pump_queues(struct session *session, struct envelope *envelope,
-                            const struct dataset *data,
-                            const struct coordinator *core)
+                            const struct dataset *data)
 {
     struct session **at = &session->queues;
 
     while (*at != NULL) {
         struct session *queue = *at;
-        const enum err err = pump(queue, envelope, data, core);
+        const enum err err = pump(queue, envelope, data);
 
         if (err != ERR_OK)
             return err;
@@ -419,14 +393,13 @@ static enum err pump_queues(struct session *session, struct envelope *envelope,
 }
 
 enum err session_pump(struct session *session, struct envelope *envelope,
-                      const struct dataset *data,
-                      const struct coordinator *core)
+                      const struct dataset *data)
 {
     enum err err;
 
     /* What is in a bundle was said before what waits. */
     if (session->bundles != NULL && (session->queues != NULL || waits(session)))
         flush_plane(session, PLANE_BULK);
-    err = pump_queues(session, envelope, data, core);
-    return err == ERR_OK ? pump(session, envelope, data, core) : err;
+    err = pump_queues(session, envelope, data);
+    return err == ERR_OK ? pump(session, envelope, data) : err;
 }

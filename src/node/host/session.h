@@ -77,11 +77,14 @@ MUST_CHECK enum err session_ship(struct session *session, uint32_t leaf,
                                  uint32_t first, uint32_t end);
 /* The leaf is gone: nothing waits for it. */
 void session_forget(struct session *session, uint32_t leaf);
-/* Send what waits, as far as the connection is not too far behind.  On coded
- * data the strips are those of the block that the core now has for it. */
+/* Send what waits, as far as the connection is not too far behind. */
 MUST_CHECK enum err session_pump(struct session *session,
                                  struct envelope *envelope,
-                                 const struct dataset *data,
-                                 const struct coordinator *core);
+                                 const struct dataset *data);
+/* For who sends them another way (strips.h): the chunk that is next, once all
+ * messages before it are sent; false: none, or `most` bytes are queued.  It
+ * stays the next until it is taken. */
+bool session_next(struct session *session, size_t most, uint32_t *chunk);
+void session_take(struct session *session);
 
 #endif /* NODE_SESSION_H */

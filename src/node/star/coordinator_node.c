@@ -18,6 +18,7 @@
 #include "node/host/reject_log.h"
 #include "node/host/result_file.h"
 #include "node/host/session.h"
+#include "node/host/strips.h"
 #include "node/host/trace_pipe.h"
 #include "node/star/judge.h"
 #include "node/star/peer_keys.h"
@@ -67,6 +68,8 @@ struct node {
     struct session **sessions; /* By the core's link; NULL = free. */
     struct session *relays;    /* Those of relays. */
     bool in_bundle;            /* More of it is to come before we answer. */
+    bool strips;               /* There are strips to be shipped ... */
+    uint64_t strip_passes;     /* ... as were some before. */
     struct codec_room room;
     struct posting posting;
     struct pool *pool;     /* For long vectors; NULL: none. */
@@ -521,14 +524,29 @@ static void on_down(void *context, struct link *link, enum link_end how,
         feed(node, &event);
 }
 
+/* Of all workers together. */
+static void ship_strips(struct node *node)
+{
+    struct session *failed = NULL;
+
+    node->strips = false;
+    if (node->options->data == NULL)
+        return;
+    while (strips_pump(node->sessions, node->options->core.links_max,
+                       node->options->data, &node->core, &node->strip_passes,
+                       &failed) != ERR_OK)
+        session_drop(node, failed); /* It will dial again. */
+}
+
 static void on_drained(void *context, struct link *link)
 {
     struct node *node = context;
     struct session *session = link_user(link);
 
-    if (session != NULL &&
-        session_pump(session, &node->envelope, node->options->data,
-                     &node->core) != ERR_OK)
+    if (session != NULL && node->core.options.job.products)
+        ship_strips(node);
+    else if (session != NULL && session_pump(session, &node->envelope,
+                                             node->options->data) != ERR_OK)
         session_break(node, session);
 }
 
@@ -608,10 +626,11 @@ static void do_ship(struct node *node, const struct action *action)
         session_drop(node, session); /* It said that it has everything. */
         return;
     }
+    node->strips = node->core.options.job.products;
     if (session_ship(session, action->leaf, action->first, action->end) !=
             ERR_OK ||
-        session_pump(session, &node->envelope, node->options->data,
-                     &node->core) != ERR_OK)
+        (!node->strips &&
+         session_pump(session, &node->envelope, node->options->data) != ERR_OK))
         session_drop(node, session); /* It will dial again. */
 }
 
@@ -889,6 +908,7 @@ static void do_finish(struct node *node, const struct action *action)
         .dims = count,
     };
 
+    result.stats.strip_passes = node->strip_passes;
     result.weights = mem_new(result.dims, sizeof *result.weights);
     if (result.weights == NULL) {
         node->err = why_set(node->why, ERR_NOMEM, "out of memory at the end");
@@ -1007,6 +1027,8 @@ static void step(struct node *node, const struct event *event)
         own_stint(node, STINT_COMMIT, node->core.key.step, node->now);
     for (uint32_t i = 0; i < node->actions.count; i++)
         carry_out(node, &node->actions.list[i]);
+    if (node->strips)
+        ship_strips(node);
 }
 
 static void tell(struct node *node, const struct event *event)

@@ -199,6 +199,7 @@ static void ship(const struct dataset *data, const struct coded *like,
 {
     const struct block_shape *shape = &like->shape;
     uint8_t *bytes = mem_new(coded_strip_bytes_max(shape), 1);
+    const struct coded_strip made = {like->terms, like->count, bytes};
 
     assert_non_null(bytes);
     assert_int_equal(coded_init(coded, shape, like->terms, like->count),
@@ -206,8 +207,7 @@ static void ship(const struct dataset *data, const struct coded *like,
     for (uint32_t strip = 0; strip < shape->copies * shape->chunks; strip++) {
         if (!block_has_strip(shape, strip))
             continue;
-        assert_int_equal(coded_strip_encode(data, shape, like->terms,
-                                            like->count, strip, bytes),
+        assert_int_equal(coded_strips_encode(data, shape, &made, 1, strip),
                          ERR_OK);
         assert_int_equal(coded_strip_store(coded, strip, bytes,
                                            coded_strip_bytes(shape, strip)),
@@ -276,9 +276,39 @@ static void test_blocks(void **state)
     }
 }
 
+/* Strips of several blocks that are shipped together, made into blocks again.
+ */
+static void ship_all(const struct dataset *data, struct coded *const *blocks,
+                     uint32_t count)
+{
+    const struct block_shape *shape = &blocks[0]->shape;
+    const size_t most = coded_strip_bytes_max(shape);
+    struct coded_strip made[3];
+
+    assert_true(count <= 3);
+    for (uint32_t b = 0; b < count; b++) {
+        made[b] = (struct coded_strip){blocks[b]->terms, blocks[b]->count,
+                                       mem_new(most, 1)};
+        assert_non_null(made[b].to);
+    }
+    for (uint32_t strip = 0; strip < shape->copies * shape->chunks; strip++) {
+        if (!block_has_strip(shape, strip))
+            continue;
+        assert_int_equal(coded_strips_encode(data, shape, made, count, strip),
+                         ERR_OK);
+        for (uint32_t b = 0; b < count; b++)
+            assert_int_equal(coded_strip_store(blocks[b], strip, made[b].to,
+                                               coded_strip_bytes(shape, strip)),
+                             ERR_OK);
+    }
+    for (uint32_t b = 0; b < count; b++)
+        mem_free(made[b].to);
+}
+
 /* Blocks that are made together, one of a single part and one that has a strip
- * already among them, are those that are made by themselves. */
-static void check_together(const struct dataset *data)
+ * already among them, are those that are made by themselves; so are those
+ * whose strips are `shipped` together. */
+static void check_together(const struct dataset *data, bool shipped)
 {
     const struct block_shape shape = coded_shape(data, 3, 2);
     struct coded together[3];
@@ -300,6 +330,8 @@ static void check_together(const struct dataset *data)
     }
     coded_close(&together[2]);
     ship(data, &alone[2], &together[2]);
+    if (shipped)
+        ship_all(data, blocks, 3);
     assert_int_equal(coded_fill_all(blocks, 3, data, pool_serial(), NULL),
                      ERR_OK);
     for (uint32_t b = 0; b < 3; b++) {
@@ -343,7 +375,8 @@ static void test_sparse_rows(void **state)
     assert_int_equal(coded_init(&coded, &shape, terms, 3), ERR_OK);
     assert_int_equal(coded_fill(&coded, &data, pool_serial(), NULL), ERR_OK);
     check_products(&coded, &matrix);
-    check_together(&data);
+    check_together(&data, false);
+    check_together(&data, true);
     coded_close(&coded);
     dataset_close(&data);
 }
@@ -378,7 +411,8 @@ static void test_narrow_rows(void **state)
         assert_int_equal(coded_fill(&coded, &data, pool_serial(), NULL),
                          ERR_OK);
         check_products(&coded, &matrix);
-        check_together(&data);
+        check_together(&data, false);
+        check_together(&data, true);
         coded_close(&coded);
         dataset_close(&data);
     }

@@ -44,11 +44,11 @@ static enum err store(struct evaluator *evaluator, const struct small *small,
 {
     const struct block_shape shape = coded_shape(&small->data, PARTS, 2);
     uint8_t *bytes = mem_new(coded_strip_bytes_max(&shape), 1);
+    const struct coded_strip made = {of->terms, of->count, bytes};
     enum err err;
 
     assert_non_null(bytes);
-    assert_int_equal(coded_strip_encode(&small->data, &shape, of->terms,
-                                        of->count, strip, bytes),
+    assert_int_equal(coded_strips_encode(&small->data, &shape, &made, 1, strip),
                      ERR_OK);
     err = evaluator_store(evaluator, of, strip, bytes,
                           coded_strip_bytes(&shape, strip));
