@@ -56,7 +56,7 @@
 #include "math/exact/tally.h"
 #include "optim/optim.h"
 
-#define MSG_VERSION  19u
+#define MSG_VERSION  20u
 #define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
 #define REASON_SIZE  256u
 #define DIMS_MAX     (UINT32_C(1) << 24)
@@ -310,10 +310,11 @@ struct msg_serving {
 
 struct msg_round {
     struct round_key key;
-    uint64_t assignment; /* Grows with the ROUNDs and WORKs sent. */
-    bool coded;          /* Answer with one ROW, but for items of 0. */
-    double delay_s;      /* Injected: once, before the first send. */
-    double delay_factor; /* Injected: times the compute time. */
+    uint64_t assignment;  /* Grows with the ROUNDs and WORKs sent. */
+    bool coded;           /* Answer with one ROW, but for items of 0. */
+    double delay_s;       /* Injected: once, before the first send. */
+    double delay_factor;  /* Injected: times the compute time. */
+    double delay_share_s; /* Injected: of all work of the step. */
     uint32_t count;
     const struct item *items;
     bool repeat;  /* To a relay: each leaf has the pieces it had before in

@@ -212,6 +212,8 @@ static bool take_suffix(const char *text, struct delay_term *term,
         term->unit = UNIT_SCALE;
     else if (strcmp(text, "times") == 0)
         term->unit = UNIT_TIMES;
+    else if (strcmp(text, "share") == 0)
+        term->unit = UNIT_SHARE;
     else if (strcmp(text, "persistent") == 0)
         term->persistent = true;
     else if (strncmp(text, "rack:", 5) == 0)
@@ -241,8 +243,8 @@ static enum err vet_suffixes(const struct delay_term *term, struct why *why)
     if (term->kind == DELAY_TRACE &&
         (term->persistent || term->rack > 0 || term->enter > 0))
         return why_set(why, ERR_SHAPE,
-                       "a trace says itself who is slow when; only /scale and "
-                       "/times go with it");
+                       "a trace says itself who is slow when; only /scale, "
+                       "/times and /share go with it");
     return ERR_OK;
 }
 
@@ -360,6 +362,8 @@ static void add_length(enum delay_unit unit, double length,
         draw->add_s += length;
     else if (unit == UNIT_SCALE)
         draw->factor += length;
+    else if (unit == UNIT_SHARE)
+        draw->share_s += length;
     else if (length > 1)
         draw->factor += length - 1;
 }
@@ -481,7 +485,7 @@ static uint32_t named_slot(const char *name)
 struct delay_draw delay_draw(const struct delay *delay, uint32_t step,
                              uint32_t slot, const char *worker)
 {
-    struct delay_draw draw = {0, 0};
+    struct delay_draw draw = {0};
 
     for (uint32_t i = 0; i < delay->count; i++) {
         const struct view view = view_of(delay, i, step);

@@ -14,6 +14,9 @@
  *
  *     /scale                  the draw times the compute time is added
  *     /times                  the draw says how many times as long in all
+ *     /share                  the draw is for all that is computed in a step:
+ *                             a piece takes its share of it, however long the
+ *                             machine itself took
  *     /persistent             drawn once for a worker, not in every step
  *     /rack:N                 N neighbours share every draw
  *     /burst:ENTER,LEAVE      only in bursts: two states, with these chances
@@ -51,6 +54,7 @@ enum delay_unit {
     UNIT_SECONDS,
     UNIT_SCALE, /* Times the compute time, on top of it. */
     UNIT_TIMES, /* Times the compute time, in all. */
+    UNIT_SHARE, /* Seconds of all a step's work. */
 };
 
 struct delay_trace;
@@ -72,10 +76,12 @@ struct delay {
     uint64_t seed;
 };
 
-/* What a worker is told for a step: sleep add_s + factor * compute time. */
+/* What a worker is told for a step: sleep add_s + factor * compute time +
+ * share_s * its share of the step's work. */
 struct delay_draw {
     double add_s;
     double factor; /* 0 = none; 2 = takes three times as long in all. */
+    double share_s;
 };
 
 /* Nothing is read: the caller sets the `trace` of DELAY_TRACE terms. */

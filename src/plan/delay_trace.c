@@ -287,7 +287,8 @@ enum err delay_trace_generate(struct delay_trace *trace,
     for (uint32_t step = 0; err == ERR_OK && step < steps; step++) {
         delay_row(delay, step, slots, draws);
         for (uint32_t i = 0; i < slots; i++)
-            row[i] = draws[i].add_s + draws[i].factor * work_s;
+            row[i] = draws[i].add_s + draws[i].factor * work_s +
+                     draws[i].share_s / slots;
         err = delay_trace_add(&made, row, slots, work_s);
     }
     mem_free(draws);

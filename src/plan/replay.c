@@ -96,9 +96,9 @@ enum err replay_init(struct replay *replay, const struct code *code,
     enum err err = ERR_NOMEM;
 
     CHECK(chunk_us >= 0);
-    *replay = (struct replay){.code = code, .chunk_us = chunk_us};
-    if (code_spec_products(&code->spec))
-        replay->chunk_us = chunk_us / 2;
+    *replay = (struct replay){
+        .code = code, .rounds = code_spec_products(&code->spec) ? 2 : 1};
+    replay->chunk_us = chunk_us / replay->rounds;
     replay->work_first = mem_new(slots + 1u, sizeof *replay->work_first);
     replay->free_at = mem_new(slots, sizeof *replay->free_at);
     replay->piece_in = mem_new(code->piece_count, sizeof *replay->piece_in);
@@ -182,7 +182,7 @@ static bool walk_on(struct walk *walk)
 {
     const struct replay *replay = walk->replay;
     time_us compute_us;
-    uint32_t id;
+    uint32_t id, chunks;
     bool coded;
 
     if (walk->index == walk->end)
@@ -190,11 +190,13 @@ static bool walk_on(struct walk *walk)
     id = replay->work[walk->index];
     coded = !code_plain(replay->code, id);
     walk->answers = !coded || walk->coded_left == 1;
-    compute_us = replay->chunk_us * piece_chunks(replay->code, id);
+    chunks = piece_chunks(replay->code, id);
+    compute_us = replay->chunk_us * chunks;
     walk->began = walk->sent;
     walk->computed = walk->began + compute_us;
-    walk->sent = walk->computed + replay_hold(walk->draw, compute_us,
-                                              walk->answers && !walk->delayed);
+    walk->sent =
+        walk->computed + replay_hold(replay, walk->draw, chunks, compute_us,
+                                     walk->answers && !walk->delayed);
     walk->delayed |= walk->answers;
     walk->coded_left -= coded;
     walk->index++;

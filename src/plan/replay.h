@@ -48,7 +48,8 @@ struct steal;
 
 struct replay {
     const struct code *code; /* Borrowed. */
-    time_us chunk_us;        /* To compute one chunk; products: once. */
+    uint32_t rounds;         /* Of a step: products are two. */
+    time_us chunk_us;        /* To compute one chunk, in one of them. */
     uint32_t *work;          /* Initial pieces of all slots, one after other. */
     uint32_t *work_first;    /* slots + 1 of them. */
     time_us *free_at;        /* slots: busy with the last step until then. */

@@ -15,12 +15,16 @@ static inline uint32_t piece_chunks(const struct code *code, uint32_t id)
     return code->pieces[id].end - code->pieces[id].first;
 }
 
-/* core/worker/worker_pieces.c: what a worker sleeps after computing for so
- * long. */
-static inline time_us replay_hold(const struct delay_draw *draw,
-                                  time_us compute_us, bool with_addition)
+/* core/worker/worker_pieces.c: what a worker sleeps after computing so many
+ * chunks for so long. */
+static inline time_us replay_hold(const struct replay *replay,
+                                  const struct delay_draw *draw,
+                                  uint32_t chunks, time_us compute_us,
+                                  bool with_addition)
 {
+    const double share = (double)chunks / replay->code->chunks / replay->rounds;
     const double hold_us = draw->factor * (double)compute_us +
+                           draw->share_s * 1e6 * share +
                            (with_addition ? draw->add_s * 1e6 : 0);
 
     return hold_us < 1 ? 0 : (time_us)hold_us;

@@ -131,13 +131,15 @@ static void begin(struct replay *replay, uint32_t slot,
 {
     struct stale *stale = replay->stale;
     struct late *late = &stale->slot[slot];
-    const time_us compute_us = replay->chunk_us * chunks_of(replay, slot);
+    const uint32_t chunks = chunks_of(replay, slot);
+    const time_us compute_us = replay->chunk_us * chunks;
 
     late->owes = true;
     late->step = stale->step;
     late->began = now;
     late->computed = now + compute_us;
-    late->sent = late->computed + replay_hold(draw, compute_us, true);
+    late->sent =
+        late->computed + replay_hold(replay, draw, chunks, compute_us, true);
     late->order = stale->begun++;
     late->counted = 0;
     push(stale, slot);

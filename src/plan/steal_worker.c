@@ -63,7 +63,10 @@ static void on_computed(struct replay *replay, const struct steal_event *event)
     if (replay->chunk_us == 0)
         steal->chunks_done +=
             piece_chunks(replay->code, thief->queue[thief->at].piece);
-    hold = replay_hold(&thief->draw, spent, !thief->delayed);
+    hold =
+        replay_hold(replay, &thief->draw,
+                    piece_chunks(replay->code, thief->queue[thief->at].piece),
+                    spent, !thief->delayed);
     thief->delayed = true;
     if (hold == 0) {
         deliver(replay, event->slot);

@@ -4,7 +4,7 @@
  * Both sides are lists of fields in the same order; reading them side by side
  * is the check that they agree.  Layout of the large ones (sizes in bytes):
  *
- *     ROUND  kind 1 | key 44 | assignment 8 | coded 1 | delays 16
+ *     ROUND  kind 1 | key 44 | assignment 8 | coded 1 | delays 24
  *            | count 4 | items 20 each | 3 flags | kind 1 | soft 1
  *            | if a product: parts 4 | count 4 | terms 20 each
  *            | dims 4 | narrow 1, 0s to the next line

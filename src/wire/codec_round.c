@@ -78,6 +78,7 @@ void put_task(struct writer *out, const struct msg_round *round)
     put_bool(out, round->coded);
     put_f64(out, round->delay_s);
     put_f64(out, round->delay_factor);
+    put_f64(out, round->delay_share_s);
     put_items(out, round->items, round->count);
 }
 
@@ -242,6 +243,7 @@ void get_task(struct reader *in, const struct codec_room *room,
     round->coded = get_bool(in);
     round->delay_s = get_delay(in);
     round->delay_factor = get_delay(in);
+    round->delay_share_s = get_delay(in);
     get_items(in, room, room->items, &round->count, &round->items);
 }
 

@@ -17,6 +17,7 @@ static void give_round(const struct relay *relay, const struct relay_leaf *leaf,
     round->assignment = task->assignment;
     round->delay_s = task->delay_s;
     round->delay_factor = task->delay_factor;
+    round->delay_share_s = task->delay_share_s;
     round->count = task->count;
     round->items = task->items;
 }

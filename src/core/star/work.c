@@ -237,6 +237,7 @@ static void send_round(struct coordinator *c, uint32_t link,
     msg->coded = c->code.carrier == CARRIER_F64 && !product_on(c);
     msg->delay_s = delay.add_s;
     msg->delay_factor = delay.factor;
+    msg->delay_share_s = delay.share_s;
     msg->count = count;
     msg->items = items;
     if (member->via == 0)

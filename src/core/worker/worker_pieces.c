@@ -287,11 +287,25 @@ void worker_pieces_deliver(struct worker *worker, struct actions *actions)
     worker_pieces_next(worker, actions);
 }
 
+/* Of all that is computed in a step, which is two rounds where it is products
+ * with blocks. */
+static double share_of(const struct worker *worker, const struct item *item)
+{
+    const double count = item->end - item->first;
+
+    if (!evaluation_is_product(worker->kind))
+        return count / worker->job.chunks;
+    return count / block_range(&worker->shape, worker->kind) *
+           block_chunks(&worker->shape) / worker->job.chunks / 2;
+}
+
 /* Injected slowness: the additive delay once per round before the first send,
- * the proportional one for every piece. */
+ * the proportional ones for every piece. */
 static time_us delay_of(struct worker *worker, int64_t compute_us)
 {
-    double delay_us = worker->delay_factor * (double)compute_us;
+    const struct item *item = &worker->queue[worker->at].item;
+    double delay_us = worker->delay_factor * (double)compute_us +
+                      worker->delay_share_s * 1e6 * share_of(worker, item);
     const bool sends =
         !worker->queue[worker->at].coded || worker->coded_left == 1;
 

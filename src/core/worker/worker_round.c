@@ -107,6 +107,7 @@ static void round_open(struct worker *worker, const struct msg_round *msg,
     worker->coded_left = 0;
     worker->delay_s = msg->delay_s;
     worker->delay_factor = msg->delay_factor;
+    worker->delay_share_s = msg->delay_share_s;
     worker->delayed = false;
     worker->compute_us = 0;
     if (msg->coded)

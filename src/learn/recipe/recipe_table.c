@@ -549,12 +549,13 @@ static const struct option table[RECIPE_OPTIONS] = {
     [OPT_DELAY] = {.name = "delay",
                    .kind = VALUE_TEXT,
                    .value = "SPEC",
-                   .help = "make workers slow: reference[:MEAN], exp:MEAN, "
-                           "shifted:A,MEAN, pareto:XM,ALPHA, "
-                           "lognormal:MEDIAN,SIGMA, weibull:SCALE,SHAPE, "
-                           "bimodal:P,FACTOR, worker:NAME=FACTOR, dead:P, "
-                           "trace:FILE; then /scale, /times, /persistent, "
-                           "/rack:N, /burst:ENTER,LEAVE; join with +",
+                   .help =
+                       "make workers slow: reference[:MEAN], exp:MEAN, "
+                       "shifted:A,MEAN, pareto:XM,ALPHA, "
+                       "lognormal:MEDIAN,SIGMA, weibull:SCALE,SHAPE, "
+                       "bimodal:P,FACTOR, worker:NAME=FACTOR, dead:P, "
+                       "trace:FILE; then /scale, /times, /share, "
+                       "/persistent, /rack:N, /burst:ENTER,LEAVE; join with +",
                    .traits = TRAIT(NEEDS_WORKERS)},
     [OPT_CHAOS] = {.name = "chaos",
                    .kind = VALUE_TEXT,

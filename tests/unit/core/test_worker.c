@@ -374,6 +374,29 @@ static void test_delay_before_first_send(void **state)
     close_play(&play);
 }
 
+/* Of 4 seconds a step, of all of the job's chunks. */
+static void test_a_piece_takes_its_share_of_a_delay(void **state)
+{
+    struct play play;
+    struct msg msg;
+
+    (void)state;
+    open_play(&play, true);
+    msg = make_round(&play, key_of(1, 0), two, 2);
+    msg.round.delay_share_s = 4;
+    hear(&play, &msg);
+    for (uint32_t i = 0; i < 2; i++) {
+        computed(&play, ERR_OK);
+        play.now += 4 * SECOND_US * 2 / play.worker.job.chunks - 1;
+        step(&play, (struct event){.kind = EVENT_TIME});
+        assert_int_equal(stage_count_msg(&play.actions, MSG_TALLY), 0);
+        play.now++;
+        step(&play, (struct event){.kind = EVENT_TIME});
+        assert_int_equal(stage_count_msg(&play.actions, MSG_TALLY), 1);
+    }
+    close_play(&play);
+}
+
 static void test_dropped_piece_is_skipped(void **state)
 {
     struct play play;
@@ -663,6 +686,7 @@ int main(void)
         cmocka_unit_test(test_cancel_may_come_first),
         cmocka_unit_test(test_one_compute_at_a_time),
         cmocka_unit_test(test_delay_before_first_send),
+        cmocka_unit_test(test_a_piece_takes_its_share_of_a_delay),
         cmocka_unit_test(test_dropped_piece_is_skipped),
         cmocka_unit_test(test_missing_chunks_are_asked_for),
         cmocka_unit_test(test_leave_sends_what_is_done),

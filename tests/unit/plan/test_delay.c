@@ -196,7 +196,7 @@ static void test_refusals(void **state)
         {"trace", ERR_FORMAT, "delay trace: it is written trace:FILE"},
         {"trace:a/b/persistent", ERR_SHAPE,
          "delay trace:a/b/persistent: a trace says itself who is slow when; "
-         "only /scale and /times go with it"},
+         "only /scale, /times and /share go with it"},
         {"exp:1+exp:1+exp:1+exp:1+exp:1+exp:1+exp:1+exp:1+exp:1", ERR_TOOBIG,
          "delay: more than 8 joined with +"},
     };
@@ -284,11 +284,14 @@ static void test_dead_and_times(void **state)
     const struct delay dead = parsed("dead:.25");
     const struct delay times = parsed("shifted:3,0/times");
     const struct delay less = parsed("shifted:.5,0/times");
+    const struct delay share = parsed("shifted:4,0/share");
 
     (void)state;
     near(mean_of(&dead, false), .25 * DELAY_NEVER_S, .02 * DELAY_NEVER_S);
     assert_true(delay_draw(&times, 0, 0, NULL).factor == 2);
     assert_true(delay_draw(&less, 0, 0, NULL).factor == 0);
+    assert_true(delay_draw(&share, 0, 0, NULL).share_s == 4);
+    assert_true(delay_draw(&share, 0, 0, NULL).add_s == 0);
 }
 
 static void test_more_means(void **state)
@@ -305,7 +308,8 @@ static void test_more_means(void **state)
 static void test_row(void **state)
 {
     const struct delay delay = parsed(
-        "reference/rack:3+exp:1/burst:.3,.4+worker:w7=3+worker:x=2+dead:.1"
+        "reference/rack:3+exp:1/share/"
+        "burst:.3,.4+worker:w7=3+worker:x=2+dead:.1"
         "+lognormal:1,1/scale/persistent+bimodal:.3,2+reference:1/times");
 
     (void)state;
@@ -321,6 +325,7 @@ static void test_row(void **state)
             one = delay_draw(&delay, step, slot, name);
             assert_true(row[slot].add_s == one.add_s);
             assert_true(row[slot].factor == one.factor);
+            assert_true(row[slot].share_s == one.share_s);
         }
     }
 }

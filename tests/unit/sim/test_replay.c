@@ -34,6 +34,7 @@ static const char *const delays[] = {
     "bimodal:.3,2.5/rack:3",
     "shifted:.001,.004+worker:w1=7",
     "lognormal:.5,1/scale",
+    "shifted:.01,.02/share+exp:.001",
 };
 
 #define DELAYS (sizeof delays / sizeof *delays)

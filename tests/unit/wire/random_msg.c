@@ -244,6 +244,7 @@ static void random_round(struct rng *rng, struct random_room *room,
     round->coded = rng_chance(rng, 0.5);
     round->delay_s = rng_unit(rng);
     round->delay_factor = rng_unit(rng);
+    round->delay_share_s = rng_unit(rng);
     round->count = random_items(rng, room);
     round->items = room->items;
     round->kind = (enum evaluation_kind)rng_below(rng, EVALUATE_LAST + 1);
