@@ -10,9 +10,7 @@ times their share of the work (Lee et al., 2018): k of n against all n.
                                        and 7, in turn
 
 Virtual time is `muster simulate --no-compute --code mds:k=K`, whose two rounds
-of half the work take as long as the one of a product.  At most 168 may straggle
-in mds; beyond that it is `ignore`, which ends with the first k, too, with n/k
-of the work.  Delays of real runs are seconds (`shifted:`), n/k as long where a
+of half the work take as long as the one of a product.  Delays of real runs are seconds (`shifted:`), n/k as long where a
 block is 1/k: the products themselves take next to nothing here."""
 
 import json
@@ -30,7 +28,6 @@ MUSTER = os.environ.get("MUSTER", str(ROOT / "build/muster"))
 SIZES = (5, 10, 20, 50, 100, 200, 500, 1000)
 DRAWS = 400000  # Steps times workers, and ...
 STEPS = 2000     # ... no fewer steps.
-SPARE_MAX = 168  # Of code mds.
 LIMIT = 3.146    # x - ln x = 2: T n of the best k/n = 1 - 1/x.
 UNIT_S = 0.1     # Real: mean of each of the two terms, uncoded.
 REAL = 8
@@ -52,19 +49,13 @@ def simulate(n, code, work=1.0, steps=None, seed=1, delay="exp:1/scale"):
     return json.loads(out.stdout)["mean_step_s"]
 
 
-def coded(n, k):
-    if n - k <= SPARE_MAX:
-        return simulate(n, f"mds:k={k}")
-    return simulate(n, f"ignore:s={n - k}", n / k)
-
-
 def virtual(sizes):
     print(f"{'n':>5} {'uncoded':>8} {'k':>4} {'coded':>7} {'speed-up':>9} "
           f"{'(1+H_n)/3.146':>14} {'off':>6}  exact")
     for n in sizes:
         plain = simulate(n, "uncoded")
         tried = {round(share * n) for share in (.6, .64, .68, .72, .76, .8)}
-        time, k = min((coded(n, k), k) for k in tried if 0 < k < n)
+        time, k = min((simulate(n, f"mds:k={k}"), k) for k in tried if 0 < k < n)
         theory = (1 + harmonic(n)) / LIMIT
         exact = max((1 + harmonic(n)) * j / n /
                     (1 + harmonic(n) - harmonic(n - j)) for j in range(1, n))

@@ -154,14 +154,13 @@ struct decoder {
 MUST_CHECK enum err decoder_new(struct code *code);
 void decoder_free(struct decoder *decoder);
 /* Make the rows after the first of code->basis orthonormal, and the first
- * orthogonal to them unless it is to stay as it is. */
-void basis_orthonormalise(struct code *code, bool first);
+ * orthogonal to them. */
+void basis_orthonormalise(struct code *code);
+/* Coded data: how parts come from the slots that answered. */
+MUST_CHECK enum err blocks_pick(const struct code *code, const bool *slot_in,
+                                const struct erasure_set **set);
 /* max |a^T B - 1| over the coded spans that are not empty. */
 double decode_residual(const struct code *code, const double *weight);
-/* mds: the largest residual of the parts whose slots are out. */
-MUST_CHECK enum err decode_parts_residual(const struct code *code,
-                                          const bool *slot_in, double *weight,
-                                          double *residual);
 
 /* least.c: the weights nearest to a^T B = 1. */
 struct least;

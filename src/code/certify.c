@@ -71,13 +71,14 @@ static uint64_t pattern_cost(const struct code *code)
 {
     const uint64_t n = code->slots;
     const uint64_t s = code->spec.stragglers;
-    const uint64_t parts = code_spec_products(&code->spec) ? s : 0;
 
+    if (code_spec_products(&code->spec)) /* Of parts that are missing. */
+        return PATTERN_WORK + 3 * s * s * s + 3 * s * s * code->parts;
     if (code->folds ==
         0) /* Least squares, by a library that does 16 at once. */
         return PATTERN_WORK + n * n * code->span_count / 16;
-    return PATTERN_WORK + (1 + parts) * (3 * s * s * s + 3 * n * (s + 1) +
-                                         4 * (uint64_t)code->table.count);
+    return PATTERN_WORK + 3 * s * s * s + 3 * n * (s + 1) +
+           4 * (uint64_t)code->table.count;
 }
 
 /* All patterns if they are few; if not, a tenth of the work for one draw, so
@@ -184,11 +185,36 @@ static double amplification(const struct code *code, const double *weight)
     return total / (code->span_count - code->plain_spans);
 }
 
+/* How the sum comes of those who answered. */
+static enum err try_sum(struct trial *trial, double *residual, double *grows)
+{
+    const enum err err =
+        code_decode(trial->code, trial->in, trial->weight, residual);
+
+    if (err == ERR_OK)
+        *grows = amplification(trial->code, trial->weight);
+    return err;
+}
+
+/* ... or, of coded data, each part. */
+static enum err try_parts(const struct trial *trial, double *residual,
+                          double *grows)
+{
+    const struct erasure_set *set;
+    const enum err err = blocks_pick(trial->code, trial->in, &set);
+
+    if (err == ERR_OK) {
+        *residual = set->residual;
+        *grows = set->amplification;
+    }
+    return err;
+}
+
 static enum err try_pattern(struct trial *trial, uint32_t number,
                             struct certificate *seen)
 {
-    double residual;
-    double grows;
+    double residual = HUGE_VAL;
+    double grows = HUGE_VAL;
     enum err err;
 
     if (trial->exhaustive)
@@ -196,16 +222,11 @@ static enum err try_pattern(struct trial *trial, uint32_t number,
     else
         set_sampled(trial, number);
     trial->spent += trial->cost;
-    err = code_decode(trial->code, trial->in, trial->weight, &residual);
+    err = code_spec_products(&trial->code->spec)
+              ? try_parts(trial, &residual, &grows)
+              : try_sum(trial, &residual, &grows);
     if (err != ERR_OK && err != ERR_UNDECODABLE)
         return err;
-    grows =
-        err == ERR_OK ? amplification(trial->code, trial->weight) : HUGE_VAL;
-    if (err == ERR_OK && code_spec_products(&trial->code->spec))
-        err = decode_parts_residual(trial->code, trial->in, trial->weight,
-                                    &residual);
-    if (err != ERR_OK)
-        residual = HUGE_VAL;
     if (residual > seen->worst_residual)
         seen->worst_residual = residual;
     if (grows > seen->worst_amplification)

@@ -363,7 +363,7 @@ static enum err build_coded(struct code *code)
         return ERR_NOMEM;
     if (place->uncertified)
         return place->draw(code, 0);
-    err = decoder_new(code);
+    err = code_spec_products(&code->spec) ? ERR_OK : decoder_new(code);
     if (err == ERR_OK)
         err = certify_best(code);
     if (err == ERR_OK &&

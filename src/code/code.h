@@ -263,11 +263,6 @@ bool code_decodable(const struct code *code, const bool *slot_alive);
  * slots without work, weigh 0.  Allocates nothing. */
 MUST_CHECK enum err code_decode(const struct code *code, const bool *slot_in,
                                 double *weight, double *residual);
-/* mds: weights that restore one part from the slots that answered, and how
- * well: *residual = max |a^T G - e_part|. */
-MUST_CHECK enum err code_decode_part(const struct code *code,
-                                     const bool *slot_in, uint32_t part,
-                                     double *weight, double *residual);
 /* The same weights for the folds of that last code_decode. */
 const double *code_folds(const struct code *code);
 /* Chunks of the plain pieces that are in and of the coded spans that some slot

@@ -48,12 +48,12 @@ static void remove_from(double *a, const double *unit, uint32_t n)
 
 /* Gram-Schmidt on L, each vector twice because once loses digits where rows
  * are nearly parallel; then a0. */
-void basis_orthonormalise(struct code *code, bool first)
+void basis_orthonormalise(struct code *code)
 {
     const uint32_t n = code->slots;
     const uint32_t s = code->folds - 1;
 
-    for (uint32_t row = 1; row <= s + first; row++) {
+    for (uint32_t row = 1; row <= s + 1; row++) {
         double *a = basis_row(code, row <= s ? row : 0);
 
         for (uint32_t pass = 0; pass < 2; pass++) {
@@ -233,61 +233,6 @@ enum err code_decode(const struct code *code, const bool *slot_in,
                                 : decode_basis(code, slot_in, weight);
     if (err == ERR_OK)
         *residual = decode_residual(code, weight);
-    return err;
-}
-
-enum err decode_parts_residual(const struct code *code, const bool *slot_in,
-                               double *weight, double *residual)
-{
-    enum err err = ERR_OK;
-
-    *residual = 0;
-    for (uint32_t part = 0; part < code->parts && err == ERR_OK; part++) {
-        double one = 0;
-
-        if (slot_in[part])
-            continue; /* Copied. */
-        err = code_decode_part(code, slot_in, part, weight, &one);
-        *residual = one > *residual ? one : *residual;
-    }
-    return err;
-}
-
-static double part_residual(const struct code *code, const double *weight,
-                            uint32_t part)
-{
-    double most = 0;
-
-    for (uint32_t q = 0; q < code->span_count; q++) {
-        const double error = fabs(span_total(code, weight, q) - (q == part));
-
-        if (!(error <= most))
-            most = isnan(error) ? HUGE_VAL : error;
-    }
-    return most;
-}
-
-/* a0 = e_part: what the part's own slot answers, unless it is out. */
-enum err code_decode_part(const struct code *code, const bool *slot_in,
-                          uint32_t part, double *weight, double *residual)
-{
-    enum err err;
-
-    CHECK(code->spec.placement == PLACE_MDS);
-    CHECK(part < code->parts);
-    memset(weight, 0, code->slots * sizeof *weight);
-    weight[part] = 1;
-    if (!list_out(code, slot_in))
-        return ERR_UNDECODABLE;
-    err = solve_mu(code, weight);
-    for (uint32_t k = 1; k < code->folds && err == ERR_OK; k++) {
-        for (uint32_t slot = 0; slot < code->slots; slot++)
-            weight[slot] += code->decoder->fold[k] * basis_row(code, k)[slot];
-    }
-    for (uint32_t k = 0; k < code->decoder->out_count; k++)
-        weight[code->decoder->out[k]] = 0;
-    if (err == ERR_OK)
-        *residual = part_residual(code, weight, part);
     return err;
 }
 

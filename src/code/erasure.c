@@ -221,7 +221,7 @@ static enum err undo(const struct erasure *erasure, struct kept *kept)
     return set->rcond > 0 ? ERR_OK : ERR_UNDECODABLE; /* Not if it is NaN. */
 }
 
-enum err erasure_find(struct erasure *erasure, const struct blockset *blocks,
+enum err erasure_find(const struct erasure *erasure, const struct blockset *blocks,
                       const struct erasure_set **set)
 {
     struct erasure_room *room = erasure->room;
@@ -256,7 +256,7 @@ uint32_t erasure_kept(const struct erasure *erasure)
     return erasure->room->count;
 }
 
-enum err erasure_pick(struct erasure *erasure, const struct blockset *answered,
+enum err erasure_pick(const struct erasure *erasure, const struct blockset *answered,
                       double rcond, const struct erasure_set **set)
 {
     struct blockset taken = {0};

@@ -77,7 +77,7 @@ void erasure_close(struct erasure *erasure);
  * the one not used for longest first: *set lives at least until as many others
  * were asked for as erasure_kept says.  Allocates nothing.  ERR_UNDECODABLE:
  * fewer than L, or singular to rounding. */
-MUST_CHECK enum err erasure_find(struct erasure *erasure,
+MUST_CHECK enum err erasure_find(const struct erasure *erasure,
                                  const struct blockset *blocks,
                                  const struct erasure_set **set);
 uint32_t erasure_kept(const struct erasure *erasure);
@@ -85,7 +85,7 @@ uint32_t erasure_kept(const struct erasure *erasure);
  * first of the others, L in all, and one more if the reciprocal condition is
  * below `rcond` and there is one.  If the set that comes is still below, wait
  * for another answer. */
-MUST_CHECK enum err erasure_pick(struct erasure *erasure,
+MUST_CHECK enum err erasure_pick(const struct erasure *erasure,
                                  const struct blockset *answered, double rcond,
                                  const struct erasure_set **set);
 

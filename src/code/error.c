@@ -53,11 +53,6 @@ enum err code_error(const struct code *code, const bool *slot_in,
     double residual;
     enum err err = ERR_OK;
 
-    if (code_spec_elastic(&code->spec)) { /* Any L slots give everything. */
-        memset(weight, 0, code->slots * sizeof *weight);
-        *error = 0;
-        return code_decodable(code, slot_in) ? ERR_OK : ERR_UNDECODABLE;
-    }
     if (code->carrier == CARRIER_F64)
         err = code_decode(code, slot_in, weight, &residual);
     if (err != ERR_OK)

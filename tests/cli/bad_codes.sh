@@ -33,5 +33,3 @@ say codes cb:two.csv --stragglers 1
 say codes frc:s=1:x=2 -n 4
 say codes frc:s=1,stop=all -n 4
 say train gen:gmm:500,4 -n 40 --code cb --stragglers 8 --exact numeric
-# A certificate that would take longer than workers wait for a beat.
-"$MUSTER" simulate -n 999 --no-compute --steps 1 --code mds --stragglers 300 2>&1; echo "exit $?"

@@ -229,7 +229,7 @@ static enum err cb_draw(struct code *code, uint32_t draw)
             code->basis[(size_t)k * n + i] = rng_normal_at(seed, k, i) - base;
         }
     }
-    basis_orthonormalise(code, true);
+    basis_orthonormalise(code);
     return ERR_OK;
 }
 

@@ -139,7 +139,7 @@ static enum err solve_basis(struct code *code, const double *h, double *system,
     for (uint32_t row = 0; row <= s; row++)
         memcpy(code->basis + (size_t)row * n, right + row * width,
                n * sizeof *right);
-    basis_orthonormalise(code, true);
+    basis_orthonormalise(code);
     return ERR_OK;
 }
 

@@ -19,26 +19,16 @@
  * systematic because then only what is missing is solved for, and a condition
  * number depends on s, not on k (handbook 8.1).  There are no more parts than
  * chunks; with fewer chunks than n-s more may straggle.
- *
- * All a with a^T G = 1: a0 = 1 on the first k slots; L has for every slot p of
- * the last n-k the row (g_p, -e_p).
  */
 #include <string.h>
 
 #include "code/axes.h"
-
-#define PATTERN_WORK_MAX 816000000u
 
 static uint32_t mds_parts(const struct code *code)
 {
     const uint32_t k = code->slots - code->spec.stragglers;
 
     return k < code->chunks ? k : code->chunks;
-}
-
-static uint32_t mds_folds(const struct code *code)
-{
-    return code->slots - mds_parts(code) + 1;
 }
 
 static uint32_t mds_row(const struct code *code, uint32_t slot, uint32_t *spans,
@@ -53,9 +43,8 @@ static uint32_t mds_row(const struct code *code, uint32_t slot, uint32_t *spans,
     return slot < k ? 1 : k;
 }
 
-/* What is known of the worst set comes with the matrix, and each set that is
- * met is looked at: there is nothing to certify. */
-static enum err cec_draw(struct code *code, uint32_t draw)
+/* The others are parts as they are. */
+static enum err mds_draw(struct code *code, uint32_t draw)
 {
     struct erasure *const erasure = &code->erasure;
     const uint32_t k = mds_parts(code);
@@ -68,41 +57,33 @@ static enum err cec_draw(struct code *code, uint32_t draw)
     return err;
 }
 
-static enum err mds_draw(struct code *code, uint32_t draw)
+enum err blocks_pick(const struct code *code, const bool *slot_in,
+                     const struct erasure_set **set)
 {
-    const uint32_t n = code->slots;
-    const uint32_t k = mds_parts(code);
-    const enum err err = cec_draw(code, draw);
+    struct blockset answered = {0};
 
-    if (err != ERR_OK)
-        return err;
-    memset(code->basis, 0, (size_t)code->folds * n * sizeof *code->basis);
-    for (uint32_t i = 0; i < k; i++)
-        code->basis[i] = 1;
-    for (uint32_t slot = k; slot < n; slot++) {
-        double *row = code->basis + (size_t)(slot - k + 1) * n;
-
-        memcpy(row, code->table.value + code->table.row[slot], k * sizeof *row);
-        row[slot] = -1;
-    }
-    /* a0 stays: what is there is copied, to the bit. */
-    basis_orthonormalise(code, false);
-    return ERR_OK;
+    for (uint32_t slot = 0; slot < code->slots; slot++)
+        if (slot_in[slot])
+            blockset_add(&answered, slot);
+    return erasure_pick(&code->erasure, &answered, ERASURE_RCOND, set);
 }
 
-/* One pattern of stragglers is solved for each part that is missing, and a
- * coordinator that is at it beats for nobody: a second, not fifteen. */
-static enum err mds_vet(const struct code *code, struct why *why)
+/* The sum of the parts, which is for people to look at. */
+static enum err mds_decode(const struct code *code, const bool *slot_in,
+                           double *weight)
 {
-    const struct code_spec *spec = &code->spec;
-    const uint64_t s = spec->stragglers;
+    const struct erasure_set *set;
+    const enum err err = blocks_pick(code, slot_in, &set);
 
-    if ((s + 1) * s * s * s > PATTERN_WORK_MAX)
-        return why_set(why, ERR_SHAPE,
-                       "code %s with %u workers and %u stragglers takes too "
-                       "long to set up; at most 168 may straggle",
-                       spec->name, code->slots, spec->stragglers);
-    return coded_vet(code, why);
+    memset(weight, 0, code->slots * sizeof *weight);
+    for (uint32_t i = 0; err == ERR_OK && i < set->count; i++) {
+        double *const own = &weight[set->block[i]];
+
+        *own = i < set->copies;
+        for (uint32_t m = 0; m < set->missing; m++)
+            *own += set->weight[(size_t)m * set->count + i];
+    }
+    return err;
 }
 
 const struct placement_ops placement_mds = {
@@ -111,19 +92,22 @@ const struct placement_ops placement_mds = {
     .traits = TRAIT(COPIES) | TRAIT(BLOCKS),
     .parts = mds_parts,
     .row = mds_row,
-    .vet = mds_vet,
-    .folds = mds_folds,
+    .vet = coded_vet,
     .draw = mds_draw,
+    .decode = mds_decode,
     .fixed = true,
 };
 
+/* What is known of the worst set comes with the matrix, and each that is met is
+ * looked at: there is nothing to certify. */
 const struct placement_ops placement_cec = {
     .name = "cec",
     .carrier = CARRIER_F64,
     .traits = TRAIT(COPIES) | TRAIT(BLOCKS) | TRAIT(ELASTIC),
     .parts = mds_parts,
     .row = mds_row,
-    .draw = cec_draw,
+    .draw = mds_draw,
+    .decode = mds_decode,
     .uncertified = true,
     .fixed = true,
 };

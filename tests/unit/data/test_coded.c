@@ -577,35 +577,47 @@ static void answer(struct answers *all, const struct dataset *data,
     coded_close(&coded);
 }
 
-static void check_part(const struct answers *all, const struct matrix *matrix,
-                       const bool *in, uint32_t part, const double *w,
-                       const double *r)
+/* Those who answered give every part of both products. */
+static void check_set(const struct answers *all, const struct matrix *matrix,
+                      uint32_t mask, const double *w, const double *r)
 {
     const struct block_shape *shape = &all->shape;
-    const struct block_term own = term_of(shape, part, 1);
-    const uint32_t rows =
-        block_first_row(shape, own.end) - block_first_row(shape, own.first);
-    const uint32_t cols =
-        block_first_col(shape, part + 1) - block_first_col(shape, part);
-    double weight[SLOTS];
-    double residual = -1;
+    double made[SLOTS][ROWS_MAX > COLS_MAX ? ROWS_MAX : COLS_MAX];
+    const double *scores[SLOTS], *back[SLOTS];
+    double *part[SLOTS];
+    const struct erasure_set *set;
+    struct blockset answered = {0};
 
-    assert_int_equal(code_decode_part(&all->code, in, part, weight, &residual),
-                     ERR_OK);
-    assert_true(residual <= CODE_RESIDUAL_MAX);
-    for (uint32_t i = 0; i < rows; i++) {
-        double found = 0;
-
-        for (uint32_t slot = 0; slot < all->code.slots; slot++)
-            found += weight[slot] * all->scores[slot][i];
-        near(found, tall_ref(matrix, shape, &own, 1, i, w));
+    for (uint32_t slot = 0; slot < all->code.slots; slot++) {
+        if (mask >> slot & 1u)
+            blockset_add(&answered, slot);
+        part[slot] = made[slot];
     }
-    for (uint32_t j = 0; j < cols; j++) {
-        double found = 0;
+    assert_int_equal(
+        erasure_pick(&all->code.erasure, &answered, ERASURE_RCOND, &set),
+        ERR_OK);
+    assert_true(set->residual <= CODE_RESIDUAL_MAX);
+    for (uint32_t i = 0; i < set->count; i++) {
+        scores[i] = all->scores[set->block[i]];
+        back[i] = all->back[set->block[i]];
+    }
+    erasure_decode(set, block_rows(shape), scores, part);
+    for (uint32_t p = 0; p < all->code.parts; p++) {
+        const struct block_term own = term_of(shape, p, 1);
+        const uint32_t rows =
+            block_first_row(shape, own.end) - block_first_row(shape, own.first);
 
-        for (uint32_t slot = 0; slot < all->code.slots; slot++)
-            found += weight[slot] * all->back[slot][j];
-        near(found, wide_ref(matrix, shape, &own, 1, j, r));
+        for (uint32_t i = 0; i < rows; i++)
+            near(part[p][i], tall_ref(matrix, shape, &own, 1, i, w));
+    }
+    erasure_decode(set, block_cols(shape), back, part);
+    for (uint32_t p = 0; p < all->code.parts; p++) {
+        const struct block_term own = term_of(shape, p, 1);
+        const uint32_t cols =
+            block_first_col(shape, p + 1) - block_first_col(shape, p);
+
+        for (uint32_t j = 0; j < cols; j++)
+            near(part[p][j], wide_ref(matrix, shape, &own, 1, j, r));
     }
 }
 
@@ -615,14 +627,8 @@ static void check_masks(const struct answers *all, const struct matrix *matrix,
     const uint32_t n = all->code.slots;
 
     for (uint32_t mask = 0; mask < 1u << n; mask++) {
-        bool in[SLOTS];
-
-        if ((uint32_t)__builtin_popcount(mask) < all->code.parts)
-            continue;
-        for (uint32_t slot = 0; slot < n; slot++)
-            in[slot] = mask >> slot & 1u;
-        for (uint32_t part = 0; part < all->code.parts; part++)
-            check_part(all, matrix, in, part, w, r);
+        if ((uint32_t)__builtin_popcount(mask) >= all->code.parts)
+            check_set(all, matrix, mask, w, r);
     }
 }
 
