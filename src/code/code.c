@@ -182,7 +182,7 @@ static enum err vet(const struct code *code, struct why *why)
 
 enum exactness code_spec_class(const struct code_spec *spec)
 {
-    if (code_spec_estimates(spec))
+    if (code_spec_estimates(spec) || spec->narrow)
         return EXACT_APPROX;
     if (!code_spec_tally(spec))
         return EXACT_NUMERIC;

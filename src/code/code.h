@@ -146,6 +146,7 @@ struct code_spec {
     uint32_t every;      /* local: own steps between two averages. */
     uint32_t blocks;     /* cec: P, coded blocks there are, n or more. */
     uint32_t copies;     /* mds, cec: 2 = of the data by columns, too. */
+    bool narrow;         /* mds, cec: blocks are kept as fp32. */
     enum arc_rule rule;  /* cec: who computes what. */
     enum decoding decoding;
     const struct code_matrix *matrix; /* matrix: the table; cb: who holds. */

@@ -283,20 +283,22 @@ enum err brief_read_net(const struct brief *brief, struct dataset_shape *rows,
 }
 
 struct brief brief_products(uint8_t room[BRIEF_MAX],
-                            const struct dataset_shape *rows)
+                            const struct dataset_shape *rows, bool narrow)
 {
     struct writer out = begin(room, &products_evaluator);
 
     put_rows(&out, rows);
+    put_u8(&out, narrow);
     return end(&out);
 }
 
 enum err brief_read_products(const struct brief *brief,
-                             struct dataset_shape *rows)
+                             struct dataset_shape *rows, bool *narrow)
 {
     struct reader in = after_name(brief, products_evaluator.name);
 
     get_rows(&in, rows);
+    *narrow = get_u8(&in) != 0;
     return done(&in);
 }
 
@@ -354,12 +356,13 @@ enum err brief_read_user(const struct brief *brief, uint32_t *dims,
 /* --- which of them -------------------------------------------------------- */
 
 struct brief brief_rows(uint8_t room[BRIEF_MAX], const struct problem *problem,
-                        bool products, const struct optim_options *optim)
+                        bool products, bool narrow,
+                        const struct optim_options *optim)
 {
     const struct subject subject = subject_of(problem);
 
     if (products)
-        return brief_products(room, &subject.rows);
+        return brief_products(room, &subject.rows, narrow);
     return optim->kind == OPTIM_AVERAGE
                ? brief_local(room, &subject, &optim->local)
                : brief_linear(room, &subject, &optim->sampler);

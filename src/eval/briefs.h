@@ -47,15 +47,17 @@ struct brief brief_net(uint8_t room[BRIEF_MAX],
                        const struct dataset_shape *rows,
                        const struct neural_model *model,
                        const struct sampler *sampler, uint64_t seed);
+/* `narrow`: blocks are kept as fp32. */
 struct brief brief_products(uint8_t room[BRIEF_MAX],
-                            const struct dataset_shape *rows);
+                            const struct dataset_shape *rows, bool narrow);
 struct brief brief_sequential(uint8_t room[BRIEF_MAX],
                               const struct subject *subject,
                               const struct passes *passes);
 /* What a run asks of rows: products with coded ones, averages of local models
  * or sums. */
 struct brief brief_rows(uint8_t room[BRIEF_MAX], const struct problem *problem,
-                        bool products, const struct optim_options *optim);
+                        bool products, bool narrow,
+                        const struct optim_options *optim);
 struct brief brief_user(uint8_t room[BRIEF_MAX],
                         const struct user_function *user);
 

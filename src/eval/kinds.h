@@ -30,7 +30,8 @@ MUST_CHECK enum err brief_read_net(const struct brief *brief,
                                    struct neural_model *model,
                                    struct sampler *sampler, uint64_t *seed);
 MUST_CHECK enum err brief_read_products(const struct brief *brief,
-                                        struct dataset_shape *rows);
+                                        struct dataset_shape *rows,
+                                        bool *narrow);
 MUST_CHECK enum err brief_read_sequential(const struct brief *brief,
                                           struct subject *subject,
                                           struct passes *passes);

@@ -20,7 +20,8 @@ static enum err open_linear(struct objective *o,
         err = bounds_measure_all(&o->bounds, &problem, pool, why);
     proved_init(&o->proved, hollow ? options->bounds : &o->bounds, &problem);
     o->scale = &o->proved.scale;
-    o->brief = brief_rows(o->room, &problem, options->products, options->optim);
+    o->brief = brief_rows(o->room, &problem, options->products, options->narrow,
+                          options->optim);
     o->dims = o->weights = problem_dims(&problem);
     o->chunks = optim_chunks(options->optim, dataset_chunks(options->data));
     o->vectors = problem_outputs(&problem);

@@ -36,6 +36,7 @@ struct objective_options {
     const struct optim_options *optim;
     const struct bounds *bounds; /* Of rows that others have; else NULL. */
     bool products;               /* Of coded rows are asked for, not sums. */
+    bool narrow;                 /* ... which are kept as fp32. */
 };
 
 /* Stays where it is: parts of it point to others. */

@@ -49,7 +49,8 @@ static enum err products_open(const struct brief *brief,
 {
     struct products *made;
     struct dataset_shape rows;
-    enum err err = brief_read_products(brief, &rows);
+    bool narrow;
+    enum err err = brief_read_products(brief, &rows, &narrow);
 
     if (err == ERR_OK && !data_fit(&rows, shelf->data))
         err = ERR_SHAPE;
@@ -63,6 +64,7 @@ static enum err products_open(const struct brief *brief,
         .cols = rows.cols,
         .chunk_rows = rows.chunk_rows,
         .chunks = (rows.rows - 1) / rows.chunk_rows + 1,
+        .narrow = narrow,
     };
     made->data = shelf->data;
     made->isa = shelf->isa;

@@ -70,6 +70,8 @@ static void add_code(struct hasher *hasher, const struct setup *setup)
                       "deadline %a parts %u pieces %u replicas %u decoding %d",
                       code->deadline_s, code->parts, code->pieces,
                       code->replicas, (int)code->decoding));
+    if (code->narrow)
+        add_line(hasher, line, snprintf(line, sizeof line, "blocks f32"));
     if (code->placement == PLACE_STALE)
         add_line(hasher, line,
                  snprintf(line, sizeof line, "staleness %u", code->staleness));

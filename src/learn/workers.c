@@ -158,6 +158,14 @@ static enum err take_local(const struct setup *setup, struct recipe *recipe,
     return recipe_put(recipe, OPT_OPTIM, "gd", ORIGIN_DEFAULT, why);
 }
 
+/* Rows are mostly fp32 anyway; who says so means the blocks, too. */
+static bool narrow_blocks(const struct recipe *recipe,
+                          const struct code_spec *code)
+{
+    return code_spec_products(code) && recipe_given(recipe, OPT_STORAGE) &&
+           strcmp(recipe_text(recipe, OPT_STORAGE), "f32") == 0;
+}
+
 static enum err choose_code(struct setup *setup, struct recipe *recipe,
                             struct why *why)
 {
@@ -179,6 +187,8 @@ static enum err choose_code(struct setup *setup, struct recipe *recipe,
         err = preset_spec(&preset, &setup->code, why);
     if (err == ERR_OK)
         err = take_local(setup, recipe, why);
+    if (err == ERR_OK)
+        setup->code.narrow = narrow_blocks(recipe, &setup->code);
     return err == ERR_UNKNOWN || err == ERR_RANGE ? why_in(why, err, "--code")
                                                   : err;
 }

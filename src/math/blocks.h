@@ -30,6 +30,7 @@ struct block_shape {
     uint32_t chunks; /* K */
     uint32_t parts;  /* P, 1 .. K. */
     uint32_t copies; /* 1: tall alone; 2: tall and wide. */
+    bool narrow;     /* Who holds it keeps fp32 of it; strips are fp64. */
 };
 
 #define BLOCK_COPIES_MAX 2u

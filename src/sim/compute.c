@@ -37,9 +37,10 @@ struct brief sim_compute_brief(const struct world *world,
         return brief_net(room, &rows, options->net, &options->optim.sampler,
                          options->optim.seed);
     }
-    return options->follow ? brief_user(room, &user)
-                           : brief_rows(room, options->problem,
-                                        multiplies(world), &options->optim);
+    return options->follow
+               ? brief_user(room, &user)
+               : brief_rows(room, options->problem, multiplies(world),
+                            options->code.narrow, &options->optim);
 }
 
 /* Of these rows, when it is first needed. */

@@ -124,6 +124,25 @@ def test_together(tap):
         finish(worker, 10)
 
 
+def test_narrow(tap, wanted):
+    """Blocks kept as fp32: near, said to be no nearer than they are, and not
+    to be had where numeric steps are asked for."""
+    job = [*JOB, "--storage", "f32", "-n", 5]
+    for code in "cec:l=3:p=8", "cec:l=3:p=8:copies=2", "mds:k=3":
+        result = train(*job, "narrow.model", "--code", code, "--chaos",
+                       "kill:w1@3")
+        far = apart("narrow.model", wanted)
+        tap.ok(result.get("exit", 0) == 0 and
+               result["exactness"]["approx"] > 0 and
+               2 ** -24 <= result["worst_residual"] <= 1e-4,
+               f"{code}, fp32: the receipts say what the blocks cost",
+               {k: result.get(k) for k in ("exit", "error", "stderr",
+                                           "exactness", "worst_residual")})
+        tap.ok(1e-12 < far <= 1e-4, f"{code}, fp32: weights are as near", far)
+    refused(tap, "fp32 blocks are not numeric", "--exact numeric", "-n", 5,
+            "--storage", "f32", "--code", "cec:l=3:p=8", "--exact", "numeric")
+
+
 def refused(tap, name, words, *flags, job=JOB):
     done = run("train", *job, *flags)
     tap.ok(done.returncode != 0 and words in done.stderr and
@@ -158,6 +177,7 @@ def main():
     test_waits(tap, "one copy", "cec:l=2:p=6")
     test_waits(tap, "two copies", "cec:l=2:p=6:copies=2")
     test_together(tap)
+    test_narrow(tap, wanted)
     test_refused(tap)
     tap.done()
 

@@ -132,8 +132,7 @@ static enum err spread(struct coordinator *c, uint32_t members, uint32_t group,
     for (uint32_t i = 0; i < set->count; i++)
         s->part[i] = s->own + set->block[i] * stride + first;
     erasure_spread(&c->code.erasure, set, end - first, s->answer, s->part);
-    if (set->residual > c->products.residual)
-        c->products.residual = set->residual;
+    product_note(c, set);
     return ERR_OK;
 }
 
@@ -243,7 +242,7 @@ static void spread_out(struct coordinator *c, struct actions *actions)
     for (uint32_t i = 0; i < members; i++)
         s->members[i].ready = s->groups;
     if (arcs_settle(&c->code.erasure, s->rule, s->members, members, s->groups,
-                    ERASURE_RCOND, s->arcs, &worst) != ERR_OK ||
+                    product_rcond(c), s->arcs, &worst) != ERR_OK ||
         spread_all(c, members) != ERR_OK)
         return;
     c->piece_count = 0;

@@ -362,6 +362,10 @@ uint32_t product_block_items(const struct coordinator *c, uint32_t slot,
                              struct item *items);
 /* The worker is to hold this block: what it holds of another is void. */
 void product_switch(struct coordinator *c, uint32_t link, uint64_t block);
+/* Sets of blocks worse than this are not decoded; what one that is has of
+ * errors goes into the step's residual. */
+double product_rcond(const struct coordinator *c);
+void product_note(struct coordinator *c, const struct erasure_set *set);
 /* What all rounds of the evaluation come to. */
 void product_decode(struct coordinator *c, struct total *out);
 /* The round is over: is there another of the same evaluation? */

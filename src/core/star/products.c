@@ -11,6 +11,8 @@
 #include "core/product.h"
 #include "core/star/coordinator_parts.h"
 
+#define NARROW_ROUNDING 0x1p-24 /* Of fp32, relative. */
+
 /* --- blocks -------------------------------------------------------------- */
 
 struct block_shape product_blocks(const struct coordinator *c)
@@ -58,6 +60,23 @@ uint32_t product_terms(const struct coordinator *c, uint32_t link,
     }
     *block = member->block;
     return count;
+}
+
+double product_rcond(const struct coordinator *c)
+{
+    return c->code.spec.narrow ? ERASURE_RCOND_F32 : ERASURE_RCOND;
+}
+
+/* What is solved for has the rounding of narrow blocks, amplified; parts that
+ * are there are copies. */
+void product_note(struct coordinator *c, const struct erasure_set *set)
+{
+    const double rounding = c->code.spec.narrow && set->missing > 0
+                                ? set->amplification * NARROW_ROUNDING
+                                : 0;
+
+    if (set->residual + rounding > c->products.residual)
+        c->products.residual = set->residual + rounding;
 }
 
 void product_switch(struct coordinator *c, uint32_t link, uint64_t block)

@@ -274,8 +274,7 @@ static void decode(struct coordinator *c, uint32_t id,
         if (count < numbers)
             memcpy(to, s->part[part], count * sizeof *to);
     }
-    if (set->residual > c->products.residual)
-        c->products.residual = set->residual;
+    product_note(c, set);
 }
 
 /* Is an answer to the piece still to come? */
@@ -300,10 +299,10 @@ static void try_decode(struct coordinator *c, uint32_t id,
     const struct erasure_set *set;
 
     if (segment->count < c->segments.need ||
-        erasure_pick(&c->code.erasure, &segment->from, ERASURE_RCOND, &set) !=
-            ERR_OK)
+        erasure_pick(&c->code.erasure, &segment->from, product_rcond(c),
+                     &set) != ERR_OK)
         return;
-    if (set->rcond < ERASURE_RCOND && (!asks_all(c) || is_awaited(c, id))) {
+    if (set->rcond < product_rcond(c) && (!asks_all(c) || is_awaited(c, id))) {
         if (!is_awaited(c, id))
             deal_one_more(c, id, actions);
         return;

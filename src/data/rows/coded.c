@@ -44,9 +44,15 @@ static uint64_t wide_doubles(const struct block_shape *shape)
                : (uint64_t)block_cols(shape) * block_pad(shape->rows);
 }
 
+/* Of one number where the block is kept. */
+static size_t number_bytes(const struct block_shape *shape)
+{
+    return shape->narrow ? sizeof(float) : sizeof(double);
+}
+
 uint64_t coded_bytes(const struct block_shape *shape)
 {
-    return (tall_doubles(shape) + wide_doubles(shape)) * sizeof(double);
+    return (tall_doubles(shape) + wide_doubles(shape)) * number_bytes(shape);
 }
 
 enum err coded_init(struct coded *coded, const struct block_shape *shape,
@@ -59,8 +65,8 @@ enum err coded_init(struct coded *coded, const struct block_shape *shape,
     if (coded_bytes(shape) > CODED_BYTES_MAX)
         return ERR_TOOBIG;
     made.terms = mem_new(count, sizeof *made.terms);
-    made.tall = mem_new(tall_doubles(shape), sizeof *made.tall);
-    made.wide = mem_new(wide_doubles(shape), sizeof *made.wide);
+    made.tall = mem_new(tall_doubles(shape), number_bytes(shape));
+    made.wide = mem_new(wide_doubles(shape), number_bytes(shape));
     made.has = mem_new((size_t)shape->copies * shape->chunks, sizeof *made.has);
     if (made.terms == NULL || made.tall == NULL || made.wide == NULL ||
         made.has == NULL) {
@@ -127,14 +133,22 @@ size_t coded_strip_bytes_max(const struct block_shape *shape)
 }
 
 /* Where a strip begins in its matrix. */
-static double *place_of(const struct coded *coded, uint32_t strip)
+static void *place_of(const struct coded *coded, uint32_t strip)
 {
     const struct block_shape *shape = &coded->shape;
+    const size_t each = number_bytes(shape);
 
     return strip < shape->chunks
-               ? coded->tall + (size_t)block_first_row(shape, strip) *
-                                   block_pad(shape->cols)
-               : coded->wide + block_first_row(shape, strip - shape->chunks);
+               ? (char *)coded->tall + (size_t)block_first_row(shape, strip) *
+                                           block_pad(shape->cols) * each
+               : (char *)coded->wide +
+                     block_first_row(shape, strip - shape->chunks) * each;
+}
+
+static void place_narrow(const double *from, uint32_t count, float *to)
+{
+    for (uint32_t j = 0; j < count; j++)
+        to[j] = (float)from[j];
 }
 
 static void place_tile(struct coded *coded, uint32_t strip, const double *from)
@@ -143,11 +157,16 @@ static void place_tile(struct coded *coded, uint32_t strip, const double *from)
     const struct tile tile = tile_of(shape, strip);
     const size_t stride =
         block_pad(strip < shape->chunks ? shape->cols : shape->rows);
-    double *to = place_of(coded, strip);
+    void *const to = place_of(coded, strip);
 
-    for (uint32_t i = 0; i < tile.rows; i++)
-        memcpy(to + i * stride, from + (size_t)i * tile.cols,
-               tile.cols * sizeof *from);
+    for (uint32_t i = 0; i < tile.rows; i++) {
+        const double *row = from + (size_t)i * tile.cols;
+
+        if (shape->narrow)
+            place_narrow(row, tile.cols, (float *)to + i * stride);
+        else
+            memcpy((double *)to + i * stride, row, tile.cols * sizeof *row);
+    }
     coded->has[strip] = 1;
 }
 
@@ -212,6 +231,29 @@ static bool raised(const struct flag *cancel)
     return cancel != NULL && flag_raised(cancel);
 }
 
+/* The doubles that narrow blocks are rounded from. */
+static enum err fill_narrow(const struct filling *filling, uint32_t strip)
+{
+    const struct block_shape *shape = &filling->blocks[0]->shape;
+    const size_t doubles = tile_doubles(tile_of(shape, strip));
+    struct coded_strip *made = mem_new(filling->count, sizeof *made);
+    double *room = mem_new(doubles * filling->count, sizeof *room);
+    enum err err = made == NULL || room == NULL ? ERR_NOMEM : ERR_OK;
+
+    for (uint32_t b = 0; err == ERR_OK && b < filling->count; b++)
+        made[b] =
+            (struct coded_strip){filling->blocks[b]->terms,
+                                 filling->blocks[b]->count, room + b * doubles};
+    if (err == ERR_OK)
+        err = coded_strips_encode(filling->data, shape, made, filling->count,
+                                  strip);
+    for (uint32_t b = 0; err == ERR_OK && b < filling->count; b++)
+        place_tile(filling->blocks[b], strip, made[b].to);
+    mem_free(made);
+    mem_free(room);
+    return err;
+}
+
 /* Items are strips of all blocks that lack them, those between the two
  * matrices left out.  What fails is not there afterwards. */
 static void fill_one(void *context, uint32_t thread, uint32_t item)
@@ -228,6 +270,10 @@ static void fill_one(void *context, uint32_t thread, uint32_t item)
     (void)thread;
     if (raised(filling->cancel))
         return;
+    if (shape->narrow) {
+        (void)!fill_narrow(filling, strip);
+        return;
+    }
     makes = mem_new(filling->count, sizeof *makes);
     for (uint32_t b = 0; makes != NULL && b < filling->count; b++) {
         const struct coded *coded = filling->blocks[b];
@@ -298,7 +344,8 @@ enum err coded_fill(struct coded *coded, const struct dataset *data,
 
 struct product {
     enum isa isa;
-    const double *matrix; /* From the first row of the range on. */
+    const void *matrix; /* From the first row of the range on. */
+    bool narrow;        /* Its numbers are floats. */
     const double *in;
     double *out;
     uint32_t rows, stride;
@@ -313,8 +360,10 @@ static struct dense_rows some_rows(const struct product *product,
     const uint32_t left = product->rows - first;
 
     return (struct dense_rows){
-        .storage = DENSE_F64,
-        .x = product->matrix + (size_t)first * product->stride,
+        .storage = product->narrow ? DENSE_F32 : DENSE_F64,
+        .x = (const char *)product->matrix +
+             (size_t)first * product->stride *
+                 (product->narrow ? sizeof(float) : sizeof(double)),
         .rows = left < product->rows_each ? left : product->rows_each,
         .stride = product->stride,
     };
@@ -408,8 +457,9 @@ enum err coded_multiply(const struct coded *coded,
     const uint32_t stride = block_pad(back ? shape->rows : shape->cols);
     struct product product = {
         .isa = isa,
-        .matrix =
-            (back ? coded->wide : coded->tall) + (size_t)asked->first * stride,
+        .matrix = (const char *)(back ? coded->wide : coded->tall) +
+                  (size_t)asked->first * stride * number_bytes(shape),
+        .narrow = shape->narrow,
         .in = asked->what.w,
         .out = asked->vector,
         .rows = asked->end - asked->first,

@@ -1,11 +1,11 @@
 /*
  * coded.h - a worker's block of coded data (math/blocks.h), and products.
  *
- * Both matrices are dense fp64 and row-major, so that SCORES and BACK are the
- * scores of kernel.h, COMBINE its columns, and all have the same bits on every
- * machine and whatever the number of threads.  A worker that
- * has the rows makes its block itself; one that has not is sent it strip by
- * strip and never sees a row.
+ * Both matrices are dense fp64, or fp32 where the shape is narrow, and
+ * row-major, so that SCORES and BACK are the scores of kernel.h, COMBINE its
+ * columns, and all have the same bits on every machine and whatever the number
+ * of threads.  A worker that has the rows makes its block itself; one that has
+ * not is sent it strip by strip and never sees a row.
  */
 #ifndef DATA_CODED_H
 #define DATA_CODED_H
@@ -27,8 +27,8 @@ struct coded {
     struct block_shape shape;
     struct block_term *terms;
     uint32_t count;
-    double *tall, *wide; /* Of one copy wide is empty. */
-    uint8_t *has;        /* Per strip: it is there. */
+    void *tall, *wide; /* Doubles or floats; of one copy wide is empty. */
+    uint8_t *has;      /* Per strip: it is there. */
 };
 
 struct block_shape coded_shape(const struct dataset *data, uint32_t parts,

@@ -28,10 +28,12 @@ static enum err vet_size(const struct dataset *data,
 {
     const uint32_t chunks = dataset_chunks(data);
     const uint32_t k = code_spec_enough(code, slots);
-    const struct block_shape shape =
+    struct block_shape shape =
         coded_shape(data, k < chunks ? k : chunks, code->copies);
-    const double gib = (double)coded_bytes(&shape) / (1u << 30);
+    double gib;
 
+    shape.narrow = code->narrow;
+    gib = (double)coded_bytes(&shape) / (1u << 30);
     if (code_spec_elastic(code) && chunks < k)
         return why_set(why, ERR_SHAPE,
                        "code %s cuts the rows into l=%u parts, and %u rows in "

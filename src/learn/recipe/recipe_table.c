@@ -140,7 +140,8 @@ static const struct option table[RECIPE_OPTIONS] = {
          .help = "how rows lie in memory: f32, f64, bf16, i8, "
                  "u8, pixel, bit, index or csr; values are rounded to fp32 "
                  "unless it is f64, which is chosen if rounding "
-                 "costs a column 0.01 % of its spread",
+                 "costs a column 0.01 % of its spread; f32 is also how workers "
+                 "keep coded blocks then, else f64",
          .traits = TRAIT(STORAGE)},
     [OPT_CACHE] = {.name = "cache",
                    .kind = VALUE_TEXT,

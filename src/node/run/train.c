@@ -464,6 +464,7 @@ static enum err measure(struct train *train, struct why *why)
         .optim = &options->optim,
         .bounds = options->parts != NULL ? &options->parts->bounds : NULL,
         .products = code_spec_products(&options->code),
+        .narrow = options->code.narrow,
     };
     struct pool *pool = pool_serial();
     enum err err = elsewhere ? ERR_OK : threads_new(threads_available(), &pool);

@@ -253,8 +253,8 @@ static void check_shape(uint32_t rows, uint32_t cols, uint32_t chunk_rows,
         assert_int_equal(coded_fill(&here, &data, pool, NULL), ERR_OK);
         check_products(&here, &matrix);
         ship(&data, &here, &there);
-        assert_memory_equal(here.tall, there.tall, tall * sizeof *here.tall);
-        assert_memory_equal(here.wide, there.wide, wide * sizeof *here.wide);
+        assert_memory_equal(here.tall, there.tall, tall * sizeof(double));
+        assert_memory_equal(here.wide, there.wide, wide * sizeof(double));
         coded_close(&here);
         coded_close(&there);
     }
@@ -418,6 +418,57 @@ static void test_narrow_rows(void **state)
     }
 }
 
+/* A block kept as fp32 has half the bytes, and the products, bit for bit, of
+ * one in fp64 that has its numbers; made here and shipped. */
+static void test_narrow_blocks(void **state)
+{
+    static const enum evaluation_kind kinds[] = {
+        EVALUATE_SCORES, EVALUATE_COMBINE, EVALUATE_BACK};
+    struct matrix matrix;
+    struct dataset data;
+    struct block_shape shape;
+    struct block_term terms[3];
+    struct coded full;
+    struct coded made[2];
+    double in[ROWS_MAX];
+    double out[2][ROWS_MAX];
+    size_t tall, wide;
+
+    (void)state;
+    make(&data, &matrix, 95, 23, 8);
+    shape = coded_shape(&data, 3, 2);
+    for (uint32_t part = 0; part < 3; part++)
+        terms[part] = term_of(&shape, part, rng_normal_at(21, part, 0));
+    assert_int_equal(coded_init(&full, &shape, terms, 3), ERR_OK);
+    assert_int_equal(coded_fill(&full, &data, pool_serial(), NULL), ERR_OK);
+    tall = (size_t)block_rows(&shape) * block_pad(shape.cols);
+    wide = (size_t)block_cols(&shape) * block_pad(shape.rows);
+    shape.narrow = true;
+    assert_int_equal(coded_bytes(&shape), (tall + wide) * sizeof(float));
+    assert_int_equal(coded_init(&made[0], &shape, terms, 3), ERR_OK);
+    assert_int_equal(coded_fill(&made[0], &data, pool_serial(), NULL), ERR_OK);
+    ship(&data, &made[0], &made[1]);
+    for (size_t i = 0; i < tall + wide; i++) {
+        double *x = i < tall ? (double *)full.tall + i
+                             : (double *)full.wide + (i - tall);
+
+        *x = (double)(float)*x;
+    }
+    random_vector(in, ROWS_MAX, 22);
+    for (size_t k = 0; k < 3; k++) {
+        multiply(&full, kinds[k], in, out[0]);
+        for (size_t b = 0; b < 2; b++) {
+            multiply(&made[b], kinds[k], in, out[1]);
+            assert_memory_equal(out[0], out[1],
+                                block_out(&shape, kinds[k]) * sizeof **out);
+        }
+    }
+    coded_close(&full);
+    coded_close(&made[0]);
+    coded_close(&made[1]);
+    dataset_close(&data);
+}
+
 /* --- many rows and columns -------------------------------------------------
  */
 
@@ -489,7 +540,9 @@ static void test_same_bits(void **state)
         double total = 0;
 
         for (uint32_t i = 0; i < block_rows(&shape); i++)
-            total += in[i] * coded.tall[(size_t)i * block_pad(MANY_COLS) + j];
+            total +=
+                in[i] * ((const double *)
+                             coded.tall)[(size_t)i * block_pad(MANY_COLS) + j];
         near(out[j], total);
     }
     coded_close(&coded);
@@ -719,6 +772,7 @@ int main(void)
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_sparse_rows),
         cmocka_unit_test(test_narrow_rows),
+        cmocka_unit_test(test_narrow_blocks),
         cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_one_copy),
         cmocka_unit_test(test_strips_of_ranges),

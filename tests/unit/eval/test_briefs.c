@@ -70,7 +70,7 @@ static struct brief brief_of(const struct small *small, int kind,
     case 1:
         return brief_local(room, &small->subject, &local);
     case 2:
-        return brief_products(room, &small->subject.rows);
+        return brief_products(room, &small->subject.rows, true);
     case 3:
         return brief_sequential(room, &small->subject, &passes);
     case 4:

@@ -31,7 +31,8 @@ static struct evaluator *open_products(const struct small *small,
 {
     const struct shelf shelf = {.data = data, .isa = isa_best()};
     uint8_t room[BRIEF_MAX];
-    const struct brief brief = brief_products(room, &small->subject.rows);
+    const struct brief brief =
+        brief_products(room, &small->subject.rows, false);
     struct evaluator *evaluator;
 
     assert_int_equal(evaluator_open(&brief, &shelf, pool_serial(), &evaluator),
