@@ -14,28 +14,54 @@
 
 #define WIDTH 12
 
+/* How long it took is of interest where that is what differs. */
+static bool timed(const struct grid *grid)
+{
+    return grid->trial[0].staff != NULL;
+}
+
 static void show_trial(const struct trial *trial, enum metric metric)
 {
     if (trial->diverged)
-        (void)printf("%-*s %8llu  %s\n", WIDTH, "diverged",
-                     (unsigned long long)trial->steps, trial->text);
+        (void)printf("%-*s %8llu", WIDTH, "diverged",
+                     (unsigned long long)trial->steps);
     else
-        (void)printf("%-*.6g %8llu  %s\n", WIDTH,
+        (void)printf("%-*.6g %8llu", WIDTH,
                      metric_value(&trial->metrics, metric),
-                     (unsigned long long)trial->steps, trial->text);
+                     (unsigned long long)trial->steps);
+    if (trial->staff != NULL)
+        (void)printf(" %9.3f", trial->seconds);
+    (void)printf("  %s\n", trial->text);
 }
 
-static void show_text(const struct grid *grid, enum metric metric)
+/* Batches for each worker are of another size with each number of them. */
+static void show_sameness(const struct grid *grid, enum exactness exactness)
 {
+    if (grid_same_models(grid))
+        (void)printf("n          the same models, bit for bit, whatever their "
+                     "number\n");
+    else if (exactness == EXACT_BITWISE)
+        (void)printf("n          another model for each number\n");
+    else
+        (void)printf("n          another model for each number: the code's "
+                     "steps are %s\n",
+                     exactness_name(exactness));
+}
+
+static void show_text(const struct grid *grid, const struct setup *setup)
+{
+    const enum metric metric = setup->metric;
     const struct trial *best = &grid->trial[grid->order[0]];
     char line[256];
 
-    (void)printf("%-*s %8s  %s\n", WIDTH, metric_name(metric), "steps",
-                 "options");
+    (void)printf("%-*s %8s%s  %s\n", WIDTH, metric_name(metric), "steps",
+                 timed(grid) ? "   seconds" : "", "options");
     for (uint32_t i = 0; i < grid->count; i++)
         show_trial(&grid->trial[grid->order[i]], metric);
     metrics_list(&best->metrics, metric, METRICS, line, sizeof line);
     (void)printf("best       %s: %s\n", best->text, line);
+    if (timed(grid))
+        show_sameness(grid, setup->exactness);
 }
 
 /* Of the models of a trial, one for each fold. */
@@ -54,15 +80,19 @@ static json_t *trial_json(const struct grid *grid, uint32_t index)
 {
     const struct trial *trial = &grid->trial[index];
     json_t *options = json_object();
+    json_t *object;
 
     for (uint32_t i = 0; i < grid->axes; i++)
         (void)json_object_set_new(
             options, grid->axis[i].key,
             json_string(recipe_text(&trial->recipe, grid->axis[i].id)));
-    return json_pack("{s:o, s:o, s:I, s:o, s:b}", "options", options, "metrics",
-                     metrics_object(&trial->metrics), "steps",
-                     (json_int_t)trial->steps, "hashes", hashes_json(trial),
-                     "diverged", trial->diverged);
+    object = json_pack("{s:o, s:o, s:I, s:o, s:b}", "options", options,
+                       "metrics", metrics_object(&trial->metrics), "steps",
+                       (json_int_t)trial->steps, "hashes", hashes_json(trial),
+                       "diverged", trial->diverged);
+    if (timed(grid))
+        (void)json_object_set_new(object, "seconds", json_real(trial->seconds));
+    return object;
 }
 
 static json_t *grid_json(const struct run *run, const struct grid *grid,
@@ -78,6 +108,9 @@ static json_t *grid_json(const struct run *run, const struct grid *grid,
                        (json_int_t)grid->folds.count, "runs", runs, "best",
                        trial_json(grid, grid->order[0]), "elapsed_s", seconds,
                        "config", config_json(&run->cli->options));
+    if (timed(grid))
+        (void)json_object_set_new(object, "same_models",
+                                  json_boolean(grid_same_models(grid)));
     many_json(run, object);
     return object;
 }
@@ -147,7 +180,7 @@ static enum err report(struct run *run, const struct grid *grid, double seconds,
     if (run->cli->json)
         object = grid_json(run, grid, seconds);
     else
-        show_text(grid, run->setup->metric);
+        show_text(grid, run->setup);
     if (option_given(&run->cli->options, OPT_SAVE))
         err = refit(run, grid, object, good, why);
     else if (object == NULL)

@@ -62,7 +62,8 @@ static enum err open_series(struct many *many, struct why *why)
 
     if (err != ERR_OK)
         return err;
-    say_note(run->cli, "muster: %u worker%s%s, code %s; run %s",
+    say_note(run->cli, "muster: %s%u worker%s%s, code %s; run %s",
+             recipe_tries(options.recipe, OPT_N) ? "up to " : "",
              run->setup->slots, run->setup->slots == 1 ? "" : "s",
              run->setup->local < run->setup->slots ? " awaited" : "",
              setup_code_name(run->setup), run->out);

@@ -80,6 +80,8 @@ static const char *const names[TRAITS] = {
     [TRAIT_NO_OPTIMUM] = "no --optimum",
     [TRAIT_MANY] = "--grid",
     [TRAIT_FOLDS] = "-v",
+    [TRAIT_SIZES] = "--grid n=N,N",
+    [TRAIT_GATHERS] = "--listen",
     [TRAIT_SAVE] = "MODEL",
     [TRAIT_NO_SAVE] = "no MODEL",
     [TRAIT_TEST] = "--test",
@@ -307,6 +309,9 @@ static const struct rule rules[] = {
      "workers are sent what they lack once"},
     {TRAIT(MANY), TRAIT(RECORD) | TRAIT(TRACE),
      "<it> is of one run, and folds and grids are many; leave it out"},
+    {TRAIT(SIZES), TRAIT(GATHERS),
+     "--grid n=... says how many workers are started here for each training, "
+     "and <it> how many are waited for; leave one of them out"},
     {TRAIT(FOLDS) | TRAIT(VALID), 0,
      "-v holds out rows by itself; leave out --valid"},
     {TRAIT(FOLDS) | TRAIT(SAVE), 0,

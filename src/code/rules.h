@@ -81,7 +81,9 @@ enum trait {
     TRAIT_NO_OPTIMUM,
     /* Many runs at once. */
     TRAIT_MANY,
-    TRAIT_FOLDS, /* Folds without a grid. */
+    TRAIT_FOLDS,   /* Folds without a grid. */
+    TRAIT_SIZES,   /* A grid says how many workers there are, ... */
+    TRAIT_GATHERS, /* ... or whoever comes. */
     TRAIT_SAVE,
     TRAIT_NO_SAVE,
     TRAIT_TEST,

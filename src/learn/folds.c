@@ -10,6 +10,7 @@
 #include "learn/rows.h"
 #include "learn/series/lesson.h"
 #include "learn/series/series.h"
+#include "learn/series/staff.h"
 #include "os/run/threads.h"
 
 static bool stopped(const struct flag *stop)
@@ -121,6 +122,7 @@ enum err trial_init(struct trial *trial, const struct setup *setup,
 void trial_close(struct trial *trial)
 {
     recipe_close(&trial->recipe);
+    staff_free(trial->staff);
     mem_free(trial->scores);
     mem_free(trial->fold);
     *trial = (struct trial){0};
@@ -150,8 +152,11 @@ static enum err measure_all(const struct setup *setup,
                                 setup->isa, &rows);
     mem_free(in);
     trial->steps = 0;
-    for (uint32_t fold = 0; fold < folds->count; fold++)
+    trial->seconds = 0;
+    for (uint32_t fold = 0; fold < folds->count; fold++) {
         trial->steps += trial->fold[fold].steps;
+        trial->seconds += trial->fold[fold].seconds;
+    }
     return err;
 }
 

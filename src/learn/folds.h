@@ -60,12 +60,14 @@ struct fold {
 struct trial {
     struct recipe recipe;
     enum model_kind model;
-    char text[128];    /* What is special: "c=0.1 lr=1". */
-    double *scores;    /* Of the judged rows, one for each output. */
-    struct fold *fold; /* `folds` of them. */
+    struct setup *staff; /* Who trains it (series/staff.h); NULL: as all. */
+    char text[128];      /* What is special: "c=0.1 lr=1". */
+    double *scores;      /* Of the judged rows, one for each output. */
+    struct fold *fold;   /* `folds` of them. */
     uint32_t folds;
     struct metrics metrics; /* Over all judged rows. */
-    uint64_t steps;         /* Of all folds. */
+    uint64_t steps;         /* Of all folds, ... */
+    double seconds;         /* ... and how long they took. */
     bool diverged;          /* Some fold did: there are no metrics. */
 };
 

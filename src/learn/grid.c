@@ -12,6 +12,7 @@
 #include "learn/batches.h"
 #include "learn/recipe/habit.h"
 #include "learn/rows.h"
+#include "learn/series/staff.h"
 
 #define TRIALS_MAX   4096u
 #define DEFAULT_PART 0.2
@@ -20,7 +21,7 @@
 static const int keys[] = {
     OPT_COST,     OPT_L2,    OPT_LR,     OPT_DECAY,        OPT_SCHEDULE,
     OPT_MOMENTUM, OPT_EPS,   OPT_STEPS,  OPT_TOL,          OPT_OPTIM,
-    OPT_MODEL,    OPT_BATCH, OPT_PASSES, OPT_WEIGHT_DECAY,
+    OPT_MODEL,    OPT_BATCH, OPT_PASSES, OPT_WEIGHT_DECAY, OPT_N,
 };
 
 static const char *value_of(const struct axis *axis, uint32_t index)
@@ -64,7 +65,7 @@ static enum err take_axis(struct grid *grid, char *word, struct why *why)
             why, ERR_RANGE,
             "--grid %.48s: not one of c, l2, lr, decay, schedule, "
             "momentum, eps, steps, tol, optim, model, batch, passes, "
-            "weight-decay",
+            "weight-decay, n",
             word);
     for (char *at = equals + 1; *at != '\0'; at++)
         if (*at == ',') {
@@ -132,10 +133,54 @@ static enum err set_values(const struct grid *grid, uint32_t index,
     return err != ERR_OK ? why_in(why, err, "--grid") : ERR_OK;
 }
 
-enum err grid_check(const struct recipe *recipe, struct why *why)
+static enum err put_workers(struct recipe *recipe, uint64_t count,
+                            struct why *why)
+{
+    char text[24];
+
+    (void)snprintf(text, sizeof text, "%llu", (unsigned long long)count);
+    return recipe_put(recipe, OPT_N, text, ORIGIN_FLAG, why);
+}
+
+/* What does not go with so many is told before there is a folder. */
+static enum err try_workers(const struct recipe *recipe, uint64_t count,
+                            struct why *why)
+{
+    struct setup setup = {0};
+    struct recipe copy = {0};
+    enum err err = recipe_copy(&copy, recipe, why);
+
+    if (err == ERR_OK)
+        err = setup_workers(&setup, &copy, why);
+    setup_close(&setup);
+    recipe_close(&copy);
+    return err == ERR_OK
+               ? err
+               : why_in(why, err, "n=%llu", (unsigned long long)count);
+}
+
+/* Does `recipe`, a combination's, have more workers than any before? */
+static enum err count_workers(const struct recipe *recipe, uint64_t *most,
+                              struct why *why)
+{
+    const uint64_t count = recipe_count(recipe, OPT_N);
+
+    if (!recipe_tries(recipe, OPT_N))
+        return ERR_OK;
+    if (count == 0)
+        return why_set(why, ERR_RANGE,
+                       "--grid n=0: without workers nothing is shared; leave "
+                       "it out, and compare with a grid without n");
+    if (count > *most)
+        *most = count;
+    return try_workers(recipe, count, why);
+}
+
+enum err grid_check(struct recipe *recipe, struct why *why)
 {
     struct grid *grid = mem_new(1, sizeof *grid);
     struct recipe copy = {0};
+    uint64_t most = 0;
     enum err err;
 
     if (grid == NULL)
@@ -143,8 +188,13 @@ enum err grid_check(const struct recipe *recipe, struct why *why)
     err = grid_parse(grid, recipe_text(recipe, OPT_GRID), why);
     if (err == ERR_OK)
         err = recipe_copy(&copy, recipe, why);
-    for (uint32_t i = 0; err == ERR_OK && i < grid->count; i++)
+    for (uint32_t i = 0; err == ERR_OK && i < grid->count; i++) {
         err = set_values(grid, i, &copy, NULL, 0, why);
+        if (err == ERR_OK)
+            err = count_workers(&copy, &most, why);
+    }
+    if (err == ERR_OK && most > 0)
+        err = put_workers(recipe, most, why);
     recipe_close(&copy);
     mem_free(grid);
     return err;
@@ -190,6 +240,11 @@ static enum err make_trial(const struct grid *grid, uint32_t index,
     if (err == ERR_OK)
         err = set_values(grid, index, &trial->recipe, trial->text,
                          sizeof trial->text, why);
+    if (err == ERR_OK && recipe_tries(recipe, OPT_N)) {
+        err = staff_new(setup, &trial->recipe, &trial->staff, why);
+        if (err != ERR_OK)
+            err = why_in(why, err, "%s", trial->text);
+    }
     if (err == ERR_OK)
         err = setup_optimiser(setup, &trial->recipe, why);
     if (err == ERR_OK)
@@ -255,6 +310,8 @@ enum err grid_take_best(const struct grid *grid, struct setup *setup,
     enum err err = set_values(grid, best, recipe, NULL, 0, why);
 
     setup->model = grid->trial[best].model;
+    if (grid->trial[best].staff != NULL)
+        staff_take(setup, grid->trial[best].staff);
     if (err == ERR_OK)
         err = batches_cut(recipe, setup_family(setup), &setup->data, why);
     if (err == ERR_OK)
@@ -262,6 +319,41 @@ enum err grid_take_best(const struct grid *grid, struct setup *setup,
     if (err == ERR_OK)
         err = setup_numbers(setup, recipe, why);
     return err;
+}
+
+/* What of `index` is the value of an axis before and after OPT_N, if it is
+ * there: the same for those that differ in it alone. */
+static uint32_t without_workers(const struct grid *grid, uint32_t index)
+{
+    uint32_t below = grid->count;
+    uint32_t rest = 0;
+
+    for (uint32_t i = 0; i < grid->axes; i++) {
+        const struct axis *const axis = &grid->axis[i];
+
+        below /= axis->count;
+        if (axis->id != OPT_N)
+            rest += index / below * below;
+        index %= below;
+    }
+    return rest;
+}
+
+static bool same_hashes(const struct trial *a, const struct trial *b)
+{
+    for (uint32_t i = 0; i < a->folds; i++)
+        if (!digest_equal(&a->fold[i].hash, &b->fold[i].hash))
+            return false;
+    return true;
+}
+
+bool grid_same_models(const struct grid *grid)
+{
+    for (uint32_t i = 0; i < grid->count; i++)
+        if (!same_hashes(&grid->trial[i],
+                         &grid->trial[without_workers(grid, i)]))
+            return false;
+    return true;
 }
 
 void grid_close(struct grid *grid)

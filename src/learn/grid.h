@@ -34,8 +34,9 @@ struct grid {
     uint32_t *order;     /* The best first. */
 };
 
-/* Is the text of OPT_GRID well formed, its keys and values known? */
-MUST_CHECK enum err grid_check(const struct recipe *recipe, struct why *why);
+/* Is the text of OPT_GRID well formed, its keys and values known?  If it tries
+ * numbers of workers, the most of them are the recipe's. */
+MUST_CHECK enum err grid_check(struct recipe *recipe, struct why *why);
 
 /* The text, over anything; close what it made. */
 MUST_CHECK enum err grid_parse(struct grid *grid, const char *text,
@@ -48,6 +49,8 @@ MUST_CHECK enum err grid_search(struct grid *grid, const struct setup *setup,
 /* Make the best combination that of setup and recipe, for all rows. */
 MUST_CHECK enum err grid_take_best(const struct grid *grid, struct setup *setup,
                                    struct recipe *recipe, struct why *why);
+/* Have those that differ in the number of workers alone the same models? */
+bool grid_same_models(const struct grid *grid);
 void grid_close(struct grid *grid); /* Zeroed is safe. */
 
 #endif /* LEARN_GRID_H */

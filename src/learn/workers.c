@@ -214,7 +214,9 @@ static void choose_rows(const struct recipe *recipe, struct choices *choices)
         choices_add(choices, TRAIT(SCATTERED), NULL);
     if (recipe_given(recipe, OPT_GRID))
         choices_add(choices, TRAIT(MANY), "grid");
-    else if (recipe_given(recipe, OPT_FOLDS))
+    if (recipe_tries(recipe, OPT_N))
+        choices_add(choices, TRAIT(SIZES), NULL);
+    if (!recipe_given(recipe, OPT_GRID) && recipe_given(recipe, OPT_FOLDS))
         choices_add(choices, TRAIT(MANY) | TRAIT(FOLDS), "v");
 }
 

@@ -28,6 +28,16 @@ for n in 0 2; do
     "$MUSTER" train gen:gmm:400,5 n$n --grid "c=1,9" -n $n -q | grep -e c= -e hash
 done | sort | uniq -c | sed "s/  *2 .*/twice/" | uniq
 cmp n0 n2 && echo "same model for workers"
+# The number of workers as an axis.
+for more in "" "--code local:every=5 --optim gd --steps 20"; do
+    "$MUSTER" train gen:gmm:400,5 --grid "n=1,2,4" -q $more |
+        sed "s/[0-9.]\{1,\} *n=/S  n=/"
+done
+"$MUSTER" train gen:gmm:400,5 --grid "n=2,4" 2>&1 >/dev/null | grep -o "up to.*steal"
+try --grid "n=0,2"
+try --grid "n=2,4" --listen 127.0.0.1:0
+try --grid "n=2,4" --workers 2
+try --grid "n=2,3" --code cec:l=3 --chunk-rows 64
 try --grid "lr=$(seq -s, 100) l2=$(seq -s, 100)"
 # What is minimised is said of the refit, when it is known.
 for grid in l2=10 c=2 model=svm,hinge; do

@@ -150,6 +150,43 @@ def kinds(tap):
                    (result, wanted))
 
 
+def sizes(tap):
+    """The number of workers is an axis: time and models for each."""
+    job = [*ROWS, "--valid", "0.25", "--grid"]
+    one = train(*job, "l2=0.1,0.001", "one.model")
+    wanted = [run["hashes"] for run in one["runs"]]
+    many = Train(*job, "n=1,2,4 l2=0.1,0.001", "sizes.model", *SLOW, "--out",
+                 "sizes")
+    at_work("sizes", 3)  # The last of n=2 is at hand.
+    counted = sorted(name for name, _ in many.children())
+    kill(many.wait_child("w1"))
+    at_work("sizes", 4)
+    kill(many.pid)
+    many.process.communicate()
+    before = lines("sizes")
+    result = train("--resume=sizes")
+    tap.equal(counted, ["coordinator", "w0", "w1"], "n=2: two workers")
+    tap.equal([run["options"] for run in result["runs"]],
+              [{"n": n, "l2": l2} for l2 in
+               [run["options"]["l2"] for run in one["runs"]] for n in "124"],
+              "the best first, equals as in the list")
+    tap.ok([run["hashes"] for run in result["runs"]] ==
+           [hashes for hashes in wanted for _ in range(3)] and
+           result["same_models"] is True,
+           "killed and resumed: the models of one process for every n", result)
+    tap.ok(all(run["seconds"] > 0 for run in result["runs"]) and
+           len(lines("sizes")) == 6 and lines("sizes")[:4] == before[:4],
+           "each has its time, and was trained once", result["runs"])
+    tap.ok(bytes_of("one.model") == bytes_of("sizes.model") and
+           result["refit"]["workers"]["max"] == 1,
+           "the best is trained by as many as it was", result["refit"])
+    other = train("gen:gmm:900,6", "--grid", "n=2,3", "--optim", "gd",
+                  "--batch-per-worker", 32, "--passes", 2, "--lr", "0.1")
+    tap.ok(other["same_models"] is False and
+           sorted(run["steps"] for run in other["runs"]) == [20, 30],
+           "batches for each worker: another model for each n", other)
+
+
 def taken(pid):
     """Bytes that a process has read, from links or files."""
     with open(f"/proc/{pid}/io") as file:
@@ -199,6 +236,7 @@ def main():
     killed_whole(tap, wanted)
     stopped(tap, wanted)
     refit(tap)
+    sizes(tap)
     kinds(tap)
     tap.done()
 

@@ -32,26 +32,11 @@ static const struct type types[TYPES_MAX] = {
     [21] = {.lack = "the one-class svm"},
 };
 
-/* Does --grid try values of -c or -e? */
-static bool grid_asks(const struct recipe *recipe)
-{
-    const char *at = recipe_text(recipe, OPT_GRID);
-
-    while (at != NULL && *(at += strspn(at, " \t")) != '\0') {
-        const int id = recipe_find(at, strcspn(at, "= \t"));
-
-        if (id == OPT_COST || id == OPT_EPS)
-            return true;
-        at += strcspn(at, " \t");
-    }
-    return false;
-}
-
 bool habit_given(const struct recipe *recipe)
 {
     return recipe_given(recipe, OPT_SOLVER) || recipe_given(recipe, OPT_COST) ||
            recipe_given(recipe, OPT_EPS) || recipe_given(recipe, OPT_BIAS) ||
-           grid_asks(recipe);
+           recipe_tries(recipe, OPT_COST) || recipe_tries(recipe, OPT_EPS);
 }
 
 static enum err refuse_pairs(const struct recipe *recipe, struct why *why)

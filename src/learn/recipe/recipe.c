@@ -102,6 +102,18 @@ bool recipe_given(const struct recipe *recipe, int id)
     return setting_given(&recipe->setting[id]);
 }
 
+bool recipe_tries(const struct recipe *recipe, int id)
+{
+    const char *at = recipe_text(recipe, OPT_GRID);
+
+    while (at != NULL && *(at += strspn(at, " \t")) != '\0') {
+        if (recipe_find(at, strcspn(at, "= \t")) == id)
+            return true;
+        at += strcspn(at, " \t");
+    }
+    return false;
+}
+
 const char *recipe_text(const struct recipe *recipe, int id)
 {
     return recipe->setting[id].text;

@@ -137,6 +137,8 @@ const struct option *recipe_row(int id);
 int recipe_find(const char *typed, size_t length);
 
 bool recipe_given(const struct recipe *recipe, int id);
+/* Does --grid try values of it? */
+bool recipe_tries(const struct recipe *recipe, int id);
 /* NULL if it has no value. */
 const char *recipe_text(const struct recipe *recipe, int id);
 bool recipe_flag(const struct recipe *recipe, int id);

@@ -15,6 +15,7 @@
 #include "learn/family/family.h"
 #include "learn/numbers.h"
 #include "learn/series/series.h"
+#include "learn/series/staff.h"
 #include "os/clock.h"
 #include "os/run/threads.h"
 
@@ -252,6 +253,8 @@ static enum err teach(struct lesson *lesson, struct fold *fold)
         return ERR_CANCELLED;
     *part = *lesson->setup; /* A view, but for what is made here. */
     part->terms.note = NULL;
+    if (lesson->trial->staff != NULL)
+        staff_take(part, lesson->trial->staff);
     part->model = lesson->trial->model;
     part->net = (struct neural_model){0};
     part->start = NULL;
