@@ -23,7 +23,10 @@
  *                nothing is decoded, and no wide matrix is needed
  *
  * two of which the coordinator asks for where an optimiser asks for GRADIENT;
- * SCORES may be asked for by itself, at any vector (optim/columns.c).
+ * SCORES may be asked for by itself, at any vector (optim/columns.c).  Who has
+ * scores of w and v answers, without asking anybody,
+ *
+ *     LINE       at w + step v: the loss sum, and how it changes with the step
  */
 #ifndef MATH_EVALUATION_H
 #define MATH_EVALUATION_H
@@ -43,6 +46,7 @@ enum evaluation_kind {
     EVALUATE_BACK,
     EVALUATE_DIAGONAL,
     EVALUATE_COMBINE,
+    EVALUATE_LINE, /* Never sent. */
 };
 
 #define EVALUATE_LAST EVALUATE_COMBINE
@@ -61,7 +65,8 @@ struct known {
 struct evaluation {
     enum evaluation_kind kind;
     const double *w;    /* dims; of a product: what is multiplied. */
-    const double *v;    /* dims; HESSVEC only, else NULL. */
+    const double *v;    /* dims; HESSVEC and LINE only, else NULL. */
+    double step;        /* LINE only. */
     uint32_t soft;      /* 0: the loss as it is; k + 1: a hinge whose kink has
                            the width 2^-k (loss_hinge_soft). */
     struct known known; /* Of w. */
@@ -74,11 +79,13 @@ static inline bool evaluation_is_product(enum evaluation_kind kind)
 }
 
 /* Coordinates of the tally of an evaluation over `dims` weights; a product has
- * none. */
+ * none.  LINE, which has no tally, gives one number and the loss. */
 static inline uint32_t evaluation_dims(enum evaluation_kind kind, uint32_t dims)
 {
     if (evaluation_is_product(kind))
         return 0;
+    if (kind == EVALUATE_LINE)
+        return 1;
     return kind == EVALUATE_HESSIAN ? dims * (dims + 1) / 2 : dims;
 }
 

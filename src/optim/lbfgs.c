@@ -6,12 +6,15 @@
  *     FIRST --gradient at b--> METRIC --> TRIAL <--+ another trial
  *                                ^          |  |---+
  *                                +-seldom---+--> update, next direction, TRIAL
+ *
+ * Where trials on a line cost nothing, LINE comes before TRIAL, and TRIAL is
+ * asked for once (line.c).
  */
 #include <math.h>
 
 #include "optim/parts.h"
 
-enum lbfgs_phase { FIRST, TRIAL, METRIC, PHASES };
+enum lbfgs_phase { FIRST, TRIAL, METRIC, LINE, PHASES };
 
 /* The metric is taken at the start, and again after so many steps and each time
  * their number has doubled: far from the start it is another. */
@@ -45,6 +48,8 @@ static void place(struct optim *opt)
 
 static struct evaluation what(const struct optim *opt)
 {
+    if (opt->phase == LINE)
+        return line_what(opt);
     return (struct evaluation){
         .kind = opt->phase == METRIC ? EVALUATE_DIAGONAL : EVALUATE_GRADIENT,
         .w = opt->phase == TRIAL ? opt->point : opt->b,
@@ -68,9 +73,9 @@ static void begin_trials(struct optim *opt)
 {
     quasi_find_direction(opt);
     if (optim_begin_search(opt, first_step(opt),
-                           opt->pairs > 0 || opt->metric != NULL, false))
+                           opt->pairs > 0 || opt->metric != NULL, SEARCH_WOLFE))
         opt->pairs = 0;
-    opt->phase = TRIAL;
+    opt->phase = opt->options.line ? LINE : TRIAL;
 }
 
 static bool wants_metric(const struct optim *opt)
@@ -131,6 +136,11 @@ static bool feed(struct optim *opt, const double *sum, double loss_sum)
     if (opt->phase == METRIC) {
         optim_take_metric(opt, sum);
         begin_trials(opt);
+        return false;
+    }
+    if (opt->phase == LINE) {
+        if (line_feed(opt, sum, loss_sum, search_failed))
+            opt->phase = TRIAL;
         return false;
     }
     return opt->phase == FIRST ? feed_first(opt, sum, loss_sum)

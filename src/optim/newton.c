@@ -17,7 +17,7 @@
  * Steihaug, "Inexact Newton Methods", SIAM J. Numer. Anal. 1982).
  *
  * Both then try the full step; the loss is convex, so shorter ones are rarely
- * needed.
+ * needed.  Where trials on a line cost nothing (line.c) the best step is taken.
  */
 #include <math.h>
 #include <string.h>
@@ -26,7 +26,7 @@
 #include "optim/cholesky.h"
 #include "optim/parts.h"
 
-enum newton_phase { FIRST, CURVATURE, TRIAL, METRIC, PHASES };
+enum newton_phase { FIRST, CURVATURE, TRIAL, METRIC, LINE, PHASES };
 
 /* Residual, relative to the gradient, at which conjugate gradients end: this,
  * or less near the optimum. */
@@ -83,6 +83,8 @@ static struct evaluation what(const struct optim *opt)
         return (struct evaluation){.kind = EVALUATE_GRADIENT, .w = opt->point};
     case METRIC:
         return (struct evaluation){.kind = EVALUATE_DIAGONAL, .w = opt->b};
+    case LINE:
+        return line_what(opt);
     case FIRST:
     case PHASES:
         break;
@@ -120,8 +122,9 @@ static void take_curvature(struct optim *opt)
  * be if f decreases; one from older curvature must show by its slope too. */
 static void begin_trials(struct optim *opt, bool fresh)
 {
-    opt->phase = TRIAL;
-    (void)optim_begin_search(opt, 1, true, fresh);
+    opt->phase = opt->options.line ? LINE : TRIAL;
+    (void)optim_begin_search(opt, 1, true,
+                             fresh ? SEARCH_ARMIJO : SEARCH_WOLFE);
 }
 
 /* Is the Hessian at hand of another point, with nothing more to give? */
@@ -304,6 +307,11 @@ static bool feed(struct optim *opt, const double *sum, double loss_sum)
 {
     if (opt->phase == TRIAL)
         return feed_trial(opt, sum, loss_sum);
+    if (opt->phase == LINE) {
+        if (line_feed(opt, sum, loss_sum, search_failed))
+            opt->phase = TRIAL;
+        return false;
+    }
     if (opt->phase == FIRST)
         feed_first(opt, sum, loss_sum);
     else if (opt->phase == METRIC)

@@ -92,6 +92,15 @@ struct optim_options optim_defaults(enum optim_kind kind)
     };
 }
 
+void optim_on_scores(struct optim_options *options)
+{
+    options->diagonal = false;
+    options->dense_max = 0;
+    options->weight_bits = 0;
+    options->line =
+        options->kind == OPTIM_LBFGS || options->kind == OPTIM_NEWTON;
+}
+
 struct optim_options optim_averaged(const struct optim_options *options,
                                     uint32_t every)
 {
@@ -466,7 +475,7 @@ static bool is_lost(const struct optim *opt, double slope, double step)
 }
 
 bool optim_begin_search(struct optim *opt, double step, bool measured,
-                        bool armijo)
+                        enum search_rule rule)
 {
     double slope = vec_dot(opt->gradient, opt->direction, opt->dims);
     const bool descends = isfinite(slope) && slope < 0;
@@ -484,7 +493,8 @@ bool optim_begin_search(struct optim *opt, double step, bool measured,
         opt->stalled = true;
         return true;
     }
-    search_begin(&opt->search, opt->objective, slope, step, armijo);
+    search_begin(&opt->search, opt->objective, slope, step,
+                 opt->options.line ? SEARCH_EXACT : rule);
     optim_place_trial(opt);
     /* Lost in the rounding: the grid has no better point that way. */
     if (memcmp(opt->point, opt->b, opt->dims * sizeof *opt->b) == 0)
@@ -561,7 +571,8 @@ bool optim_reject(struct optim *opt)
     const struct ask ask = optim_next(opt);
 
     CHECK(ask.kind == ASK_EVALUATE);
-    if (!opt->ops->has_search || ask.what.w != opt->point)
+    if (!opt->ops->has_search ||
+        (ask.what.w != opt->point && ask.what.kind != EVALUATE_LINE))
         return false;
     memset(opt->work, 0, opt->dims * sizeof *opt->work);
     CHECK(!optim_feed(opt, opt->work, HUGE_VAL));

@@ -34,6 +34,7 @@
  *               weights f'' is evaluated (HESSIAN) and factored, and serves
  *               several steps, corrected by pairs as in lbfgs; beyond, p comes
  *               from conjugate gradients in the metric, one HESSVEC each
+ *               Where LINE can be evaluated both search on a line (line.c)
  *     average   b <- b + the mean displacement of the parts (EVALUATE_LOCAL,
  *               local.h): what is fed are means over the rows, not sums
  *     columns   no optimiser: step t asks for X b_t (EVALUATE_SCORES) with b_t
@@ -163,6 +164,8 @@ struct optim_options {
                              at most OPTIM_DENSE_LIMIT. */
     uint32_t cg_max;      /* newton: HESSVEC rounds a step, > 0. */
     bool diagonal;        /* lbfgs, newton: DIAGONAL can be evaluated. */
+    bool line;            /* lbfgs, newton: LINE can be evaluated, and costs
+                             next to nothing (line.c). */
     bool kinks;           /* The loss has kinks: lbfgs and newton soften them
                              (soften.h). */
     uint32_t weight_bits; /* lbfgs, newton: trials are rounded to so many bits
@@ -314,6 +317,9 @@ enum optim_rate optim_kind_rate(enum optim_kind kind);
 /* Usual values of what decides how `kind` moves; steps, rows, l2 and stops are
  * the caller's.  rate: 1, adam and adamw 1e-3, lbfgs 0; decay 1. */
 struct optim_options optim_defaults(enum optim_kind kind);
+
+/* The data are coded: what can be evaluated are gradients, LINE and HESSVEC. */
+void optim_on_scores(struct optim_options *options);
 
 /* Numbers of each of its vectors in a job of so many weights: as many, but of
  * `columns`, whose vectors are answers, the rows. */

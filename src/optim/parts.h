@@ -13,8 +13,8 @@ struct optim_ops {
     const char *name;
     enum optim_rate rate;
     bool has_search; /* Needs a trial point; keeps the gradient. */
-    uint32_t phases; /* `phase` is less.  With a search: the last one is that
-                        of the metric. */
+    uint32_t phases; /* `phase` is less.  With a search: the last two are those
+                        of the metric and of trials on a line. */
     /* Vectors of dims doubles to keep, the model included. */
     uint32_t (*vectors)(const struct optim *opt);
     /* Point b and the rest into kept. */
@@ -85,7 +85,7 @@ void optim_place_trial(struct optim *opt);
  * then).  Stalls if the gradient is zero.  `measured`: the direction is that
  * of a model of f, and its slope tells the excess. */
 bool optim_begin_search(struct optim *opt, double step, bool measured,
-                        bool armijo);
+                        enum search_rule rule);
 /* The sums at the trial: its gradient into work, its value.  True if the search
  * accepts it; if not, the next trial is placed, or `failed` does what is left
  * to do. */
@@ -93,6 +93,14 @@ bool optim_try(struct optim *opt, const double *sum, double loss_sum,
                void (*failed)(struct optim *opt), double *value);
 /* The trial was accepted: b, gradient (from work) and objective are its. */
 void optim_take_trial(struct optim *opt, double value);
+
+/* line.c: the trial as a point of a line. */
+struct evaluation line_what(const struct optim *opt);
+/* Loss and slope there.  True: the search is over, and the gradient at `point`
+ * is next; if not, the next trial is placed, or `failed` does what is left to
+ * do. */
+bool line_feed(struct optim *opt, const double *sum, double loss_sum,
+               void (*failed)(struct optim *opt));
 
 /* The i-th newest pair's place in the ring. */
 uint32_t quasi_pair_at(const struct optim *opt, uint32_t i);

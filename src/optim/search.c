@@ -9,18 +9,19 @@
 
 #define DECREASE  1e-4    /* c1 */
 #define CURVATURE 0.9     /* c2 */
+#define EXACT     1e-3    /* c3 */
 #define NOISE     0x1p-43 /* Relative: values closer than that are equal. */
 #define GROW_MIN  2.0
 #define GROW_MAX  10.0
 #define EDGE      0.1 /* Trials keep so far from the ends of the bracket. */
 
 void search_begin(struct search *search, double value, double slope,
-                  double step, bool armijo)
+                  double step, enum search_rule rule)
 {
     const struct search_point start = {0, value, slope};
 
     *search = (struct search){
-        .start = start, .low = start, .armijo = armijo, .step = step};
+        .start = start, .low = start, .rule = rule, .step = step};
 }
 
 static bool is_noise(const struct search *s, double value)
@@ -33,14 +34,22 @@ static bool decreases(const struct search *s, const struct search_point *at)
     return at->value <= s->start.value + DECREASE * at->step * s->start.slope;
 }
 
+/* Is it as level there as the rule asks for? */
+static bool level(const struct search *s, const struct search_point *at)
+{
+    const double most = s->rule == SEARCH_EXACT ? EXACT : CURVATURE;
+
+    return s->rule == SEARCH_ARMIJO ||
+           fabs(at->slope) <= most * fabs(s->start.slope);
+}
+
 static bool acceptable(const struct search *s, const struct search_point *at)
 {
     const double slope = s->start.slope;
 
     if (!isfinite(at->value) || !isfinite(at->slope))
         return false;
-    if (decreases(s, at) &&
-        (s->armijo || fabs(at->slope) <= CURVATURE * fabs(slope)))
+    if (decreases(s, at) && level(s, at))
         return true;
     return is_noise(s, at->value) && at->slope >= CURVATURE * slope &&
            at->slope <= (2 * DECREASE - 1) * slope;
@@ -52,6 +61,9 @@ static bool beyond(const struct search *s, const struct search_point *at)
 {
     if (!isfinite(at->value) || !isfinite(at->slope))
         return true;
+    if (s->rule == SEARCH_EXACT)
+        return at->slope > 0 ||
+               (at->value > s->start.value && !is_noise(s, at->value));
     if (is_noise(s, at->value))
         return at->slope * (at->step - s->low.step) > 0;
     return !decreases(s, at) || (s->low.step > 0 && at->value >= s->low.value);
@@ -148,8 +160,24 @@ static double step_ahead(const struct search *s,
     return within(cubic_minimum(before, at), GROW_MIN * at->step, most, most);
 }
 
+/* Slopes may rise steeply at one end of the bracket and then no more: a trial
+ * by interpolation is then next to the other end, again and again. */
+static double step_half(const struct search *s)
+{
+    return s->low.step > 0 ? sqrt(s->low.step) * sqrt(s->high.step)
+                           : EDGE * s->high.step;
+}
+
+static double width_of(const struct search *s)
+{
+    return s->bracketed ? fabs(s->high.step - s->low.step) : HUGE_VAL;
+}
+
 static enum search_verdict give_up(struct search *s)
 {
+    if (s->rule == SEARCH_EXACT && !(s->low.step > 0) &&
+        decreases(s, &s->high)) /* The best there is. */
+        s->low = s->high;
     if (!(s->low.step > 0))
         return SEARCH_FAIL;
     /* low decreases f enough, but its gradient is gone: ask again. */
@@ -162,9 +190,12 @@ enum search_verdict search_feed(struct search *s, double value, double slope)
 {
     const struct search_point at = {s->step, value, slope};
     const struct search_point before = s->low;
+    const double width = width_of(s);
 
     s->trials++;
-    if (s->last || acceptable(s, &at))
+    if (s->last) /* It was good; now it may be out of bounds. */
+        return isfinite(value) ? SEARCH_ACCEPT : SEARCH_FAIL;
+    if (acceptable(s, &at))
         return SEARCH_ACCEPT;
     if (beyond(s, &at)) {
         s->high = at;
@@ -180,6 +211,10 @@ enum search_verdict search_feed(struct search *s, double value, double slope)
     }
     if (s->trials >= SEARCH_TRIALS_MAX)
         return give_up(s);
+    if (s->rule == SEARCH_EXACT && width_of(s) > 0.5 * width) {
+        s->step = step_half(s);
+        return SEARCH_ON;
+    }
     s->step = s->bracketed ? step_inside(s) : step_ahead(s, &before, &at);
     return SEARCH_ON;
 }

@@ -11,6 +11,10 @@
  * Wolfe: slopes keep their accuracy where values have lost it).  Trials come
  * from the cubic through the two best points, kept away from the ends of the
  * bracket; after Nocedal & Wright, Numerical Optimization, algorithms 3.5-3.6.
+ *
+ * Where trials cost no evaluation of all rows (line.c) the search is exact: phi
+ * is convex, so that the sign of phi' tells on which side of its least value a
+ * trial lies, and a trial is accepted if |phi'(a)| <= c3 |phi'(0)|, c3 small.
  */
 #ifndef OPTIM_SEARCH_H
 #define OPTIM_SEARCH_H
@@ -19,6 +23,13 @@
 #include <stdint.h>
 
 #define SEARCH_TRIALS_MAX 20u
+
+enum search_rule {
+    SEARCH_WOLFE,
+    SEARCH_ARMIJO, /* Decrease is enough, slopes do not count. */
+    SEARCH_EXACT,
+    SEARCH_RULES
+};
 
 struct search_point {
     double step, value, slope;
@@ -30,8 +41,8 @@ struct search {
     struct search_point low;   /* Best so far that decreases enough. */
     struct search_point high;  /* Other end, if bracketed. */
     bool bracketed;            /* A minimum lies between low and high. */
-    bool armijo;               /* Decrease is enough, slopes do not count. */
-    bool last;                 /* The trial is `low` again: take it. */
+    enum search_rule rule;
+    bool last; /* The trial is `low` again: take it. */
     uint32_t trials;
     double step; /* The trial to evaluate. */
 };
@@ -44,7 +55,7 @@ enum search_verdict {
 
 /* slope < 0. */
 void search_begin(struct search *search, double value, double slope,
-                  double step, bool armijo);
+                  double step, enum search_rule rule);
 /* phi and phi' at search->step.  A value that is not finite is too far. */
 enum search_verdict search_feed(struct search *search, double value,
                                 double slope);

@@ -38,7 +38,7 @@ static void put_search(struct writer *out, const struct search *search)
     put_point(out, &search->low);
     put_point(out, &search->high);
     put_u8(out, search->bracketed);
-    put_u8(out, search->armijo);
+    put_u8(out, (uint8_t)search->rule);
     put_u8(out, search->last);
     put_u32(out, search->trials);
     put_f64(out, search->step);
@@ -104,7 +104,7 @@ static void get_search(struct reader *in, struct search *search)
     search->low = get_point(in);
     search->high = get_point(in);
     search->bracketed = get_u8(in) != 0;
-    search->armijo = get_u8(in) != 0;
+    search->rule = (enum search_rule)get_u8(in);
     search->last = get_u8(in) != 0;
     search->trials = get_u32(in);
     search->step = get_f64(in);
@@ -151,16 +151,26 @@ static void get_head(struct reader *in, struct optim *opt)
     get_soften(in, &opt->soften);
 }
 
+static bool phase_fits(const struct optim *opt)
+{
+    const uint32_t left = opt->ops->phases - opt->phase;
+
+    if (opt->phase >= opt->ops->phases)
+        return false;
+    if (!opt->ops->has_search || left > 2)
+        return true;
+    return left == 1 ? opt->options.line : opt->metric != NULL;
+}
+
 /* These index arrays: a damaged file must not get that far. */
 static bool counters_fit(const struct optim *opt)
 {
     const uint32_t pairs_max = opt->pair_s != NULL ? opt->options.memory : 0;
-    const uint32_t phases =
-        opt->ops->phases - (opt->ops->has_search && opt->metric == NULL);
 
     if (opt->options.kind == OPTIM_COLUMNS && opt->step > opt->vectors)
         return false;
-    return opt->phase < phases && opt->pairs <= pairs_max && soften_fits(opt) &&
+    return phase_fits(opt) && opt->search.rule < SEARCH_RULES &&
+           opt->pairs <= pairs_max && soften_fits(opt) &&
            (opt->newest == 0 || opt->newest < pairs_max);
 }
 

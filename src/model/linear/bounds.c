@@ -200,6 +200,25 @@ static struct factors plain_factors(const struct bounds *bounds,
                             .score = bounds->norm * norm};
 }
 
+/* At the trial of a line: as far as its ends allow. */
+static struct factors line_factors(const struct bounds *bounds,
+                                   const struct problem *problem,
+                                   const struct evaluation *what)
+{
+    const double c = problem->model->bound_score;
+    const double step = fabs(what->step);
+    const struct reach way = reach_of(bounds, problem, what->v);
+    struct reach reach = reach_of(bounds, problem, what->w);
+
+    reach.norm += step * way.norm;
+    reach.score += step * way.score;
+    return (struct factors){.label = problem->model->bound_label,
+                            .norm = c * reach.norm,
+                            .zeta = c * reach.score,
+                            .score =
+                                lesser(bounds->norm * reach.norm, reach.score)};
+}
+
 /* Factors of U, V and M for what is asked. */
 static struct factors factors_of(const struct bounds *bounds,
                                  const struct problem *problem,
@@ -230,6 +249,8 @@ static struct factors factors_of(const struct bounds *bounds,
         factors.norm = c * reach.norm;
         factors.zeta = c * reach.score;
         return factors;
+    case EVALUATE_LINE:
+        return line_factors(bounds, problem, what);
     case EVALUATE_DIAGONAL:
     case EVALUATE_HESSIAN: /* Whose diagonal is its largest. */
         break;
@@ -277,7 +298,8 @@ static double loss_bound(const struct bounds *bounds,
            TINY;
 }
 
-/* Of the gradient's tally; the others have no loss.  ERR_RANGE as the rest. */
+/* Of the gradient's tally; the others have no loss, but for a line's trial.
+ * ERR_RANGE as the rest. */
 static enum err loss_exponent(const struct bounds *bounds,
                               const struct problem *problem,
                               const struct evaluation *what, double score,
@@ -287,7 +309,7 @@ static enum err loss_exponent(const struct bounds *bounds,
     int e;
 
     *exponent = 0;
-    if (what->kind != EVALUATE_GRADIENT)
+    if (what->kind != EVALUATE_GRADIENT && what->kind != EVALUATE_LINE)
         return ERR_OK;
     bound = loss_bound(bounds, problem, score);
     if (!(bound < BOUNDS_HUGE))

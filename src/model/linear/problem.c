@@ -183,6 +183,7 @@ static enum err add_dense(const struct problem *problem,
     case EVALUATE_SCORES:
     case EVALUATE_BACK:
     case EVALUATE_COMBINE:
+    case EVALUATE_LINE:
     case EVALUATE_DIAGONAL: /* diagonal.h */
         CHECK(!"no sum over rows");
     }

@@ -67,8 +67,8 @@ static struct row_terms terms(const struct convex *p, int i, const double *w)
 }
 
 /* What the cluster would do. */
-static double evaluate(const struct convex *p, const struct evaluation *what,
-                       double *sum)
+static double evaluate_rows(const struct convex *p,
+                            const struct evaluation *what, double *sum)
 {
     long double total[TRIANGLE] = {0}, loss = 0;
 
@@ -92,6 +92,26 @@ static double evaluate(const struct convex *p, const struct evaluation *what,
     for (uint32_t j = 0; j < evaluation_dims(what->kind, DIMS); j++)
         sum[j] = (double)total[j];
     return (double)loss;
+}
+
+/* ... and who has its scores. */
+static double evaluate(const struct convex *p, const struct evaluation *what,
+                       double *sum)
+{
+    struct evaluation at = {.kind = EVALUATE_GRADIENT};
+    double point[DIMS], gradient[DIMS];
+    double loss;
+
+    if (what->kind != EVALUATE_LINE)
+        return evaluate_rows(p, what, sum);
+    for (int j = 0; j < DIMS; j++)
+        point[j] = what->w[j] + what->step * what->v[j];
+    at.w = point;
+    loss = evaluate_rows(p, &at, gradient);
+    sum[0] = 0;
+    for (int j = 0; j < DIMS; j++)
+        sum[0] += gradient[j] * what->v[j];
+    return loss;
 }
 
 static double objective(const struct convex *p, const double *w)
@@ -261,6 +281,42 @@ static void test_newton_converges(void **state)
     assert_true(assert_solves(&options, 0, "newton, cg").most < 80);
     assert_true(assert_solves(&options, 3, "newton, cg").most < 40);
     assert_true(assert_solves(&options, 9, "newton, cg").most < 40);
+}
+
+/* Trials on a line are no gradients: one of these a step, however bad the first
+ * trial is. */
+static void test_lines(void **state)
+{
+    (void)state;
+    for (int kind = OPTIM_LBFGS; kind <= OPTIM_NEWTON; kind++) {
+        struct optim_options options = options_of((enum optim_kind)kind);
+        uint32_t asked[EVALUATE_LINE + 1] = {0};
+        double sum[TRIANGLE];
+        struct optim opt;
+        struct convex p;
+        struct ask ask;
+
+        make(&p, true, 5, 1);
+        options.rate = 1e4;
+        options.steps = 5;
+        optim_on_scores(&options);
+        assert_int_equal(optim_init(&opt, &options, DIMS), ERR_OK);
+        while ((ask = optim_next(&opt)).kind != ASK_DONE) {
+            asked[ask.what.kind]++;
+            (void)optim_feed(&opt, sum, evaluate(&p, &ask.what, sum));
+        }
+        assert_int_equal(opt.step, 5);
+        assert_int_equal(asked[EVALUATE_GRADIENT], 1 + opt.step);
+        assert_true(asked[EVALUATE_LINE] > 2 * opt.step);
+        assert_int_equal(asked[EVALUATE_DIAGONAL], 0);
+        assert_int_equal(asked[EVALUATE_HESSIAN], 0);
+        assert_int_equal(asked[EVALUATE_HESSVEC] > 0, kind == OPTIM_NEWTON);
+        optim_close(&opt);
+        options = options_of((enum optim_kind)kind);
+        optim_on_scores(&options);
+        (void)assert_solves(&options, 0, "on a line");
+        (void)assert_solves(&options, 1, "on a line");
+    }
 }
 
 /* Hessians asked for until the gradient is tiny. */
@@ -469,9 +525,8 @@ static void test_gives_up_without_harm(void **state)
 
 /* Half of the trials have no value: the search comes back from them.  What is
  * no trial cannot be rejected. */
-static void test_rejected_trials(void **state)
+static void assert_rejects(bool line)
 {
-    (void)state;
     for (int kind = OPTIM_GD; kind <= OPTIM_NEWTON; kind++) {
         struct optim_options options = options_of((enum optim_kind)kind);
         const bool searches = kind >= OPTIM_LBFGS;
@@ -484,11 +539,16 @@ static void test_rejected_trials(void **state)
         make(&p, true, 31, 0);
         options.rate = searches ? 1e30 : 0.01;
         options.steps = 60;
+        if (line)
+            optim_on_scores(&options);
         assert_int_equal(optim_init(&opt, &options, DIMS), ERR_OK);
         assert_false(optim_reject(&opt)); /* The start is no trial. */
         assert_int_equal(opt.evaluations, 0);
         while ((ask = optim_next(&opt)).kind != ASK_DONE) {
-            const double far = fabs(ask.point[0] - optim_weights(&opt)[0]);
+            const double far =
+                ask.what.kind == EVALUATE_LINE
+                    ? fabs(ask.what.step * ask.what.v[0])
+                    : fabs(ask.point[0] - optim_weights(&opt)[0]);
 
             if ((far > 0.05 && rejected < 40) || !searches) {
                 assert_int_equal(optim_reject(&opt), searches);
@@ -502,6 +562,13 @@ static void test_rejected_trials(void **state)
         assert_true(!searches || opt.objective <= optimum(&p) * (1 + 1e-9));
         optim_close(&opt);
     }
+}
+
+static void test_rejected_trials(void **state)
+{
+    (void)state;
+    assert_rejects(false);
+    assert_rejects(true);
 }
 
 /* --- resuming ------------------------------------------------------------ */
@@ -577,6 +644,8 @@ static void test_resumes_anywhere(void **state)
         assert_resumes_anywhere(&options);
         options.dense_max = 0;
         options.rate = 30; /* Long: trials are refused. */
+        assert_resumes_anywhere(&options);
+        optim_on_scores(&options);
         assert_resumes_anywhere(&options);
     }
 }
@@ -701,12 +770,23 @@ static double wall_slope(double a)
     return -1;
 }
 
+/* Its slope rises within 1e-9, and then hardly any more. */
+static double elbow(double a)
+{
+    return -6.7e-4 * a + 6.9e-4 * (a - 1e-9 * log1p(a / 1e-9));
+}
+
+static double elbow_slope(double a)
+{
+    return -6.7e-4 + 6.9e-4 * (a / (a + 1e-9));
+}
+
 static double run_search(const struct curve *curve, double first,
-                         enum search_verdict *verdict)
+                         enum search_rule rule, enum search_verdict *verdict)
 {
     struct search s;
 
-    search_begin(&s, curve->value(0), curve->slope(0), first, false);
+    search_begin(&s, curve->value(0), curve->slope(0), first, rule);
     do {
         *verdict = search_feed(&s, curve->value(s.step), curve->slope(s.step));
     } while (*verdict == SEARCH_ON);
@@ -723,14 +803,41 @@ static void test_search(void **state)
 
     (void)state;
     for (int power = -60; power <= 60; power++) {
-        const double step = run_search(&smooth, pow(10, power), &verdict);
+        const double step =
+            run_search(&smooth, pow(10, power), SEARCH_WOLFE, &verdict);
 
         assert_int_equal(verdict, SEARCH_ACCEPT);
         assert_true(valley(step) < 9 && fabs(valley_slope(step)) <= 5.4);
     }
-    assert_true(run_search(&broken, 1e3, &verdict) <= 0.01);
+    assert_true(run_search(&broken, 1e3, SEARCH_WOLFE, &verdict) <= 0.01);
     assert_int_equal(verdict, SEARCH_ACCEPT);
-    (void)run_search(&hopeless, 1, &verdict);
+    (void)run_search(&hopeless, 1, SEARCH_WOLFE, &verdict);
+    assert_int_equal(verdict, SEARCH_FAIL);
+}
+
+/* Where trials cost nothing: to where it is level, by slopes. */
+static void test_exact_search(void **state)
+{
+    const struct curve smooth = {valley, valley_slope};
+    const struct curve broken = {cliff, cliff_slope};
+    const struct curve steep = {elbow, elbow_slope};
+    const struct curve hopeless = {wall, wall_slope};
+    enum search_verdict verdict;
+    double step;
+
+    (void)state;
+    for (int power = -40; power <= 40; power++) {
+        step = run_search(&smooth, pow(10, power), SEARCH_EXACT, &verdict);
+        assert_int_equal(verdict, SEARCH_ACCEPT);
+        assert_true(fabs(valley_slope(step)) <= 6e-3);
+    }
+    step = run_search(&broken, 1e3, SEARCH_EXACT, &verdict);
+    assert_int_equal(verdict, SEARCH_ACCEPT);
+    assert_true(fabs(cliff_slope(step)) <= 1e-3);
+    step = run_search(&steep, 1, SEARCH_EXACT, &verdict);
+    assert_int_equal(verdict, SEARCH_ACCEPT);
+    assert_true(fabs(elbow_slope(step)) <= 1e-3 * 6.7e-4);
+    (void)run_search(&hopeless, 1, SEARCH_EXACT, &verdict);
     assert_int_equal(verdict, SEARCH_FAIL);
 }
 
@@ -738,10 +845,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_search),
+        cmocka_unit_test(test_exact_search),
         cmocka_unit_test(test_cholesky),
         cmocka_unit_test(test_first_order_converges),
         cmocka_unit_test(test_lbfgs_converges),
         cmocka_unit_test(test_newton_converges),
+        cmocka_unit_test(test_lines),
         cmocka_unit_test(test_hessians_are_kept),
         cmocka_unit_test(test_gradient_becomes_tiny),
         cmocka_unit_test(test_accuracy_ends_it),
