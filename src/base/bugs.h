@@ -21,6 +21,7 @@ enum planted_bug {
     BUG_COMBINE_TWICE,    /* ... add an answer again, ... */
     BUG_COMBINE_RAW,      /* ... do not code anew what is left, ... */
     BUG_COMBINE_ENDLESS,  /* ... or give laggards up round after round. */
+    BUG_OLD_SCORES,       /* Take kept scores for those of any weights. */
     BUG_OTHER_BLOCK,      /* Ship the strips of a neighbour's block. */
     BUG_FORGET_DEAD,      /* Give a dead worker's pieces to nobody. */
     BUG_OLD_COMPUTE,      /* Worker: send what was called off as the new. */

@@ -133,9 +133,6 @@ static const struct rule rules[] = {
     {TRAIT(LATE) | TRAIT(SEARCHES), 0,
      "staleness needs steps of one gradient each, and --optim <optim> asks "
      "for more; take agd, gd, momentum or adam"},
-    {TRAIT(BLOCKS) | TRAIT(NEWTON), 0,
-     "code <code> gives gradients, and --optim newton wants second "
-     "derivatives; take --optim lbfgs or another code"},
     {TRAIT(GAP) | TRAIT(NO_OPTIMUM), 0,
      "--gap needs --optimum F, the least objective"},
 

@@ -437,7 +437,8 @@ struct optim_options setup_optim(const struct setup *setup,
     const uint32_t steps = setup->optim.steps;
     struct optim_options optim = setup->optim;
 
-    optim.diagonal = !code_spec_products(code);
+    if (code_spec_products(code))
+        optim_on_scores(&optim);
     if (code->placement != PLACE_LOCAL || steps == 0)
         return optim;
     CHECK(code->every > 0);

@@ -728,6 +728,7 @@ static void fill_options(struct world *world)
                      ? &world->coordinator.follow.scale
                      : &world->coordinator.scale.scale,
         .slopes = oracle_slopes,
+        .bends = oracle_bends,
         .slopes_context = &world->oracle,
         .own_data = from->own_data ? "bring the data" : NULL,
         .delay = from->delay,

@@ -40,9 +40,10 @@ enum err elastic_draw(uint64_t seed, const struct dataset *data,
     if (!rules_allow(traits_of(problem, options)) || options->adapt ||
         options->home_count > 0 || options->follow || options->net != NULL ||
         options->optim.sampler.kind != SAMPLER_WHOLE ||
-        options->optim.patience > 0 || options->optim.kind > OPTIM_AGD ||
+        options->optim.patience > 0 || options->optim.kind == OPTIM_AVERAGE ||
         !rng_chance(&rng, SHARE))
         return ERR_OK;
+    optim_on_scores(&options->optim);
     most = options->slots > 2 ? options->slots - 1 : options->slots;
     preset.seed = rng_next(&rng);
     if (options->mix.weight[FAULT_REFUSE] > 0)

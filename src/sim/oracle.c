@@ -33,6 +33,14 @@ double oracle_slopes(void *context, uint32_t soft, double *scores)
                : problem_slopes(oracle->problem, soft, scores);
 }
 
+void oracle_bends(void *context, uint32_t soft, double *scores)
+{
+    const struct oracle *oracle = context;
+
+    if (oracle->problem != NULL)
+        problem_bends(oracle->problem, soft, scores);
+}
+
 /* --- memory -------------------------------------------------------------- */
 
 static size_t memo_at(const struct oracle *oracle, uint32_t step,
@@ -318,6 +326,29 @@ static enum err network_alone(struct oracle *oracle, uint32_t step,
     return networked_sums(&oracle->net, step, what, oracle->scale, total, sum);
 }
 
+/* Loss and slope at a point of a line, by the gradient there. */
+static enum err line_sums(struct oracle *oracle, const struct evaluation *what,
+                          struct tally *one, struct tally *total, double *sum)
+{
+    double *point = mem_new(oracle->dims, sizeof *point);
+    const struct evaluation at = {
+        .kind = EVALUATE_GRADIENT, .w = point, .soft = what->soft};
+    enum err err = point == NULL ? ERR_NOMEM : ERR_OK;
+
+    for (uint32_t j = 0; j < oracle->dims && err == ERR_OK; j++)
+        point[j] = what->w[j] + what->step * what->v[j];
+    if (err == ERR_OK)
+        err = evaluate(oracle, 0, &at, one, total);
+    if (err == ERR_OK) {
+        (void)tally_gradient(total, oracle->scale, sum);
+        sum[0] = vec_dot(sum, what->v, oracle->dims);
+        sum[1] = tally_loss_value(total, oracle->scale);
+    }
+    total->dims = 1;
+    mem_free(point);
+    return err;
+}
+
 /* What one machine feeds its optimiser, the loss behind the sums.  One part of
  * all rows is what `local` is alone. */
 static enum err round_sums(struct oracle *oracle, uint32_t step,
@@ -331,6 +362,8 @@ static enum err round_sums(struct oracle *oracle, uint32_t step,
         return oracle_local(oracle, oracle->problem, step, what->w, 0,
                             oracle->chunks, sum);
     }
+    if (what->kind == EVALUATE_LINE)
+        return line_sums(oracle, what, one, total, sum);
     if (oracle->followed.on)
         return follow_alone(oracle, what, total, sum);
     if (oracle->net.model != NULL)

@@ -97,6 +97,8 @@ MUST_CHECK enum err oracle_scale(const struct oracle *oracle,
 
 /* A slopes_function; the same context. */
 double oracle_slopes(void *context, uint32_t soft, double *scores);
+/* The bends_function to it. */
+void oracle_bends(void *context, uint32_t soft, double *scores);
 
 /* As trainer_hash: of the columns, not of their padding. */
 struct digest oracle_hash(const struct oracle *oracle, const double *w);

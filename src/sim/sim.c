@@ -53,10 +53,9 @@ static enum err shape(const struct sim_options *options, uint32_t *dims,
     if (options->optim.steps == 0)
         return why_set(why, ERR_SHAPE, "no steps to simulate");
     if (options->problem != NULL && code_spec_products(&options->code) &&
-        (problem_outputs(options->problem) > 1 ||
-         options->optim.kind == OPTIM_NEWTON || options->adapt))
+        (problem_outputs(options->problem) > 1 || options->adapt))
         return why_set(why, ERR_SHAPE,
-                       "code %s gives gradients of one weight vector, and "
+                       "code %s gives products with one weight vector, and "
                        "nothing else",
                        options->code.name);
     CHECK(!options->follow || options->problem != NULL);

@@ -25,6 +25,7 @@ CHAOS = ("kill:w1@4,join@6,kill:w2@9,join@12,kill:w0@15,join@18,kill:w3@21,"
          "join@24,kill:w4@27,join@30,leave:w5@33,join@36,kill:w6@40,join@44,"
          "kill:coordinator@48,join@52")
 KILLS, JOINS = 6, 8
+SEARCH_CHAOS = "kill:w1@1,join@1,kill:w0@2,join@3"
 
 
 def weights(path):
@@ -63,7 +64,6 @@ def test_chaos(tap, wanted, objective):
 
 def test_others(tap):
     for name, flags in {
-            "lbfgs": ["--optim", "lbfgs", "--accuracy", 0],
             "agd, svm": ["--optim", "agd", "--model", "svm"],
             "linear": ["--model", "linear"]}.items():
         train(*JOB, *flags, "alone.model")
@@ -71,6 +71,35 @@ def test_others(tap):
         result = train(*JOB, *flags, "other.model", "-n", 4, "--code",
                        "cec:l=2:p=8", "--chaos", "kill:w1@5,join@9,kill:w0@14")
         same(tap, name, result, "other.model", wanted, result["steps"])
+
+
+def test_searches(tap):
+    """Line searches on scores, and conjugate gradients by products: the
+    optimum of one machine, whoever dies and joins in between."""
+    for optim in "lbfgs", "newton":
+        for name, flags in {
+                "logistic": [], "linear": ["--model", "linear"],
+                "svm": ["--model", "svm"],
+                "hinge": ["--model", "svm", "--loss", "hinge",
+                          "--accuracy", 1e-10]}.items():
+            job = [SMALL, "--chunk-rows", 64, "--l2", 1e-3, "--optim", optim,
+                   "--accuracy", 1e-12, *flags]
+            alone = train(*job, "alone.model")
+            result = train(*job, "other.model", "-n", 4, "--code",
+                           "cec:l=2:p=8", "--chaos", SEARCH_CHAOS)
+            tap.ok(result.get("converged") and abs(
+                result["objective"] - alone["objective"]) <=
+                   1e-9 * alone["objective"],
+                   f"{optim}, {name}: the objective of one machine",
+                   (result, alone))
+            tap.equal(result.get("exactness"),
+                      {"bitwise": 0, "numeric": result.get("steps"),
+                       "approx": 0}, f"{optim}, {name}: all steps numeric")
+            tap.ok(result["workers"]["died"] == 2 and
+                   result["workers"]["joined"] >= 6 and
+                   result["worst_residual"] <= 1e-9,
+                   f"{optim}, {name}: kills and joins happened",
+                   result["workers"])
 
 
 def here(out):
@@ -174,6 +203,7 @@ def main():
     wanted = weights("alone.model")
     test_chaos(tap, wanted, alone["objective"])
     test_others(tap)
+    test_searches(tap)
     test_waits(tap, "one copy", "cec:l=2:p=6")
     test_waits(tap, "two copies", "cec:l=2:p=6:copies=2")
     test_together(tap)

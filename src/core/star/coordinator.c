@@ -142,7 +142,7 @@ static enum err make_vectors(struct coordinator *c)
                                  sizeof *c->products.scores);
     c->gradient = mem_new((size_t)job->sum_dims + 1, sizeof *c->gradient);
     return c->products.scores == NULL || c->gradient == NULL ? ERR_NOMEM
-                                                             : ERR_OK;
+                                                             : lines_room(c);
 }
 
 bool coordinator_promises_bits(const struct coordinator *c)
@@ -227,6 +227,7 @@ static enum err make_trainer(struct coordinator *c)
     if (!products)
         return err;
     CHECK(o->slopes != NULL && !o->adapt);
+    CHECK(o->bends != NULL || o->optim.kind != OPTIM_NEWTON);
     CHECK(o->vectors == 1 && o->job.coded_cols > 0);
     CHECK(o->job.chunks <= CHUNKS_MAX / 2);
     CHECK(o->place == NULL);
@@ -316,6 +317,7 @@ void coordinator_close(struct coordinator *coordinator)
     mem_free(c->ages.early);
     mem_free(c->decode);
     mem_free(c->products.scores);
+    lines_close(c);
     segments_close(c);
     mem_free(c->gradient);
     mem_free(c->pieces);

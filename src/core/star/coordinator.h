@@ -30,6 +30,7 @@
 #include "core/link/slow.h"
 #include "core/run/trainer.h"
 #include "core/star/homes.h"
+#include "core/star/lines.h"
 #include "core/star/segments.h"
 #include "math/exact/scale.h"
 #include "math/exact/tally.h"
@@ -48,6 +49,8 @@
 /* Scores of all rows in, their slopes dloss/dz (times sample weights) out, in
  * place; returns the loss sum.  `soft` as in struct evaluation.  Pure. */
 typedef double (*slopes_function)(void *context, uint32_t soft, double *scores);
+/* The same to second derivatives. */
+typedef void (*bends_function)(void *context, uint32_t soft, double *scores);
 
 struct coordinator_options {
     struct job job; /* id, shape, data digest, beat and dead times. */
@@ -71,7 +74,8 @@ struct coordinator_options {
     struct scale *scale;    /* Borrowed; this run's alone, begun by init. */
     struct pool *pool;      /* Borrowed, for long vectors; NULL: none. */
     struct mirror *mirror;  /* Borrowed; NULL: none. */
-    slopes_function slopes; /* Codes of data only. */
+    slopes_function slopes; /* Codes of data only, ... */
+    bends_function bends;   /* ... and HESSVEC only. */
     void *slopes_context;
     const char *own_data; /* Workers bring the data along and nothing is
                              shipped: told to who has none.  NULL: it is. */
@@ -273,12 +277,13 @@ struct refusals {
 /* A gradient on coded data takes two rounds or more: src/core/star/products.c.
  */
 struct products {
-    double *scores;  /* X w, then its slopes ... */
-    double loss;     /* ... and loss. */
-    bool alone;      /* X w is all that was asked for. */
-    bool halfway;    /* The slopes are there: the way back is next. */
-    uint32_t round;  /* Of the step. */
-    double residual; /* Of the answer at hand: how well it decodes. */
+    double *scores;     /* X w, then its slopes ... */
+    double loss;        /* ... and loss. */
+    bool alone;         /* X w is all that was asked for. */
+    bool halfway;       /* What goes back is there: the way back is next. */
+    uint32_t round;     /* Of the step. */
+    double residual;    /* Of the round at hand: how well it decodes. */
+    struct lines lines; /* lbfgs and newton. */
 };
 
 /* Message bodies of one event. */

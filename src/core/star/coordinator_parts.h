@@ -371,6 +371,21 @@ void product_decode(struct coordinator *c, struct total *out);
 /* The round is over: is there another of the same evaluation? */
 bool product_more(struct coordinator *c);
 
+/* lines.c */
+/* Does the optimiser ask for more of coded data than gradients? */
+bool lines_on(const struct coordinator *c);
+MUST_CHECK enum err lines_room(struct coordinator *c);
+void lines_close(struct coordinator *c);
+/* The vector that is to be multiplied next for what was asked; NULL: all that
+ * it takes is known. */
+const double *lines_wanted(struct coordinator *c);
+/* It was, and the scores are in. */
+void lines_keep(struct coordinator *c);
+/* If no round is needed at all: the answer. */
+bool lines_answer(struct coordinator *c, struct total *out);
+/* All is known: what is to be multiplied on the way back, to the scores. */
+void lines_turn(struct coordinator *c);
+
 /* segments.c */
 MUST_CHECK enum err segments_room(struct coordinator *c,
                                   const struct code *code);

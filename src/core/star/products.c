@@ -109,34 +109,42 @@ uint32_t product_round(const struct coordinator *c)
     return product_on(c) ? c->products.round : c->trainer.optim.round;
 }
 
-/* The way back is with a second copy of the data, or by input coding. */
-void product_open(struct coordinator *c)
-{
-    CHECK(c->what.kind == EVALUATE_GRADIENT || c->what.kind == EVALUATE_SCORES);
-    CHECK(c->code.piece_count == c->code.parts);
-    c->products.alone = c->what.kind == EVALUATE_SCORES;
-    c->what.known = (struct known){0};
-    c->what.kind = EVALUATE_SCORES;
-    c->piece_count = c->code.segments;
-    if (!c->products.halfway) {
-        c->products.residual = 0;
-        return;
-    }
-    c->what.w = c->products.scores;
-    c->what.kind = c->options.job.copies > 1 ? EVALUATE_BACK : EVALUATE_COMBINE;
-}
-
-/* The slopes are there: now the way back. */
+/* The scores are there: now the way back. */
 static void turn(struct coordinator *c)
 {
     const struct job *job = &c->options.job;
 
-    c->products.loss = c->options.slopes(c->options.slopes_context,
-                                         c->what.soft, c->products.scores);
+    if (lines_on(c))
+        lines_turn(c);
+    else
+        c->products.loss = c->options.slopes(c->options.slopes_context,
+                                             c->what.soft, c->products.scores);
     c->products.halfway = true;
     memset(c->gradient, 0, job->dims * sizeof *c->gradient);
     if (job->copies < 2)
         combine_begin(c);
+}
+
+/* The way back is with a second copy of the data, or by input coding. */
+void product_open(struct coordinator *c)
+{
+    const double *const wanted =
+        lines_on(c) && !c->products.halfway ? lines_wanted(c) : c->what.w;
+
+    CHECK(lines_on(c) || c->what.kind == EVALUATE_GRADIENT ||
+          c->what.kind == EVALUATE_SCORES);
+    CHECK(c->code.piece_count == c->code.parts);
+    if (wanted == NULL)
+        turn(c);
+    c->products.alone = c->what.kind == EVALUATE_SCORES;
+    c->products.residual = 0;
+    c->what = (struct evaluation){
+        .kind = EVALUATE_SCORES, .w = wanted, .soft = c->what.soft};
+    c->piece_count = c->code.segments;
+    if (!c->products.halfway)
+        return;
+    c->what.w = c->products.scores;
+    c->what.kind = c->options.job.copies > 1 ? EVALUATE_BACK : EVALUATE_COMBINE;
 }
 
 bool product_more(struct coordinator *c)
@@ -146,7 +154,10 @@ bool product_more(struct coordinator *c)
     if (combine_on(c) && combine_more(c))
         return true;
     if (c->what.kind == EVALUATE_SCORES && !c->products.alone) {
-        turn(c);
+        if (lines_on(c)) /* Whether to turn is seen when a round is opened. */
+            lines_keep(c);
+        else
+            turn(c);
         return true;
     }
     c->products.halfway = false;

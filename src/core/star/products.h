@@ -11,7 +11,8 @@
  *     COMBINE numbers of its own to each; their sum is the gradient, and there
  *             are further such rounds for what does not come (combine.c)
  *
- * Who asks for scores (optim/columns.c) is answered by the first of them.
+ * Who asks for scores (optim/columns.c) is answered by the first of them.  For
+ * lbfgs and newton scores are kept, and some rounds are saved (lines.h).
  */
 #ifndef CORE_PRODUCTS_H
 #define CORE_PRODUCTS_H

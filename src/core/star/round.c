@@ -171,10 +171,28 @@ void round_again(struct coordinator *c, struct actions *actions)
         round_open(c, actions);
 }
 
+/* What can be answered here is; then what the workers are asked. */
+static enum trainer_next ask(struct coordinator *c)
+{
+    struct total out = {.sums = c->gradient,
+                        .exactness = c->code.exactness,
+                        .chunks = c->options.job.chunks,
+                        .rescale = 1,
+                        .in_bound = true};
+    enum trainer_next next = trainer_ask(&c->trainer);
+
+    while (next == TRAINER_ASKS && lines_answer(c, &out)) {
+        next = trainer_feed(&c->trainer, &out);
+        if (next == TRAINER_MORE)
+            next = trainer_ask(&c->trainer);
+    }
+    return next;
+}
+
 void round_open(struct coordinator *c, struct actions *actions)
 {
     const bool reserves = c->code.spec.schedule != SCHED_ALL;
-    const enum trainer_next next = trainer_ask(&c->trainer);
+    const enum trainer_next next = ask(c);
     uint32_t first;
 
     if (next != TRAINER_ASKS) { /* Every trial was too far, or it diverged. */

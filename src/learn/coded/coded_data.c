@@ -1,6 +1,6 @@
 /*
- * coded_data.c - limits of codes on coded data (mds): one weight vector,
- * gradients only, blocks that fit into memory.
+ * coded_data.c - limits of codes on coded data (mds, cec): one weight vector,
+ * blocks that fit into memory.
  */
 #include "learn/coded/coded_data.h"
 

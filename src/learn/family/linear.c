@@ -27,11 +27,11 @@ static const char *model_of(const struct setup *setup)
 }
 
 /* Who says nothing wants the optimum.  Newton's method finds it whatever the
- * units of the columns; lbfgs where second derivatives cannot be had, or,
- * of a hinge with many columns, help little.  Estimated
- * sums cannot be compared, and Nesterov's steps at their usual rate make their
- * errors grow; plain ones bear them, and those of batches.  A simulation is of
- * the reference systems' steps. */
+ * units of the columns; lbfgs on coded data, where each product with them
+ * is two rounds, or where, of a hinge with many columns, they help little.
+ * Estimated sums cannot be compared, and Nesterov's steps at their usual rate
+ * make their errors grow; plain ones bear them, and those of batches.  A
+ * simulation is of the reference systems' steps. */
 static const char *optimiser(const struct setup *setup,
                              const struct recipe *recipe)
 {

@@ -148,6 +148,8 @@ MUST_CHECK enum err problem_add_columns(const struct problem *problem,
 /* Scores of all rows to their slopes dloss/dz, times sample weights, in place;
  * returns the loss sum.  One output; `soft` as in struct evaluation. */
 double problem_slopes(const struct problem *problem, uint32_t soft, double *z);
+/* The same to second derivatives. */
+void problem_bends(const struct problem *problem, uint32_t soft, double *z);
 
 /* The gradient at w, with a round of its own: slow on index data. */
 MUST_CHECK enum err problem_add_chunk(const struct problem *problem,

@@ -1,6 +1,6 @@
 /*
- * slopes.c - slopes and loss from given scores, for gradients on coded data:
- * there the scores are decoded from the workers' answers, and only the
+ * slopes.c - slopes and loss, or second derivatives, from given scores:
+ * on coded data scores are decoded from the workers' answers, and only the
  * coordinator has the labels.
  */
 #include "base/check.h"
@@ -27,4 +27,14 @@ double problem_slopes(const struct problem *problem, uint32_t soft, double *z)
             total += loss[k];
     }
     return total;
+}
+
+void problem_bends(const struct problem *problem, uint32_t soft, double *z)
+{
+    const struct problem at = problem_soft(problem, soft);
+    const struct dataset *data = problem->data;
+
+    CHECK(problem_outputs(problem) == 1);
+    kernel_slopes(at.isa, at.model->loss, true, z, data->y, data->weight, NULL,
+                  data->rows);
 }

@@ -449,6 +449,14 @@ static double slopes(void *context, uint32_t soft, double *scores)
     return problem_slopes(&problem, soft, scores);
 }
 
+static void bends(void *context, uint32_t soft, double *scores)
+{
+    const struct train *train = context;
+    const struct problem problem = problem_in(train->options);
+
+    problem_bends(&problem, soft, scores);
+}
+
 /* What rows say is asked once, before the forks; every life shares it.  Of a
  * user's function there are none, of private data it is known. */
 static enum err measure(struct train *train, struct why *why)
@@ -594,6 +602,7 @@ static void describe_core(struct train *train, const struct digest *data)
         .optim = options->optim,
         .scale = train->objective.scale,
         .slopes = slopes,
+        .bends = bends,
         .slopes_context = train,
         .own_data = own_data(options),
         .delay = options->delay,
