@@ -24,16 +24,24 @@ static bool stopped(const struct flag *stop)
     return stop != NULL && flag_raised(stop);
 }
 
+/* As many as the workers have, which may be more than are good for anything. */
+static uint32_t count_threads(const struct setup *setup)
+{
+    const uint64_t workers = setup->local > 0 ? setup->local : 1;
+    const uint64_t asked = setup->threads * workers;
+    const uint32_t there = threads_available();
+
+    return asked < there ? (uint32_t)asked : there;
+}
+
 /* Of a series the processors are free before and after a run; none may be
  * there while it forks. */
 static enum err open_pool(const struct lesson *lesson, struct pool **pool)
 {
-    const struct setup *const setup = lesson->setup;
-    const uint32_t workers = setup->local > 0 ? setup->local : 1;
-
     *pool = pool_serial();
-    return lesson->series == NULL ? ERR_OK
-                                  : threads_new(setup->threads * workers, pool);
+    return lesson->series == NULL
+               ? ERR_OK
+               : threads_new(count_threads(lesson->setup), pool);
 }
 
 static void close_pool(struct pool *pool)
