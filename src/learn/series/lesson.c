@@ -424,6 +424,7 @@ bool lesson_recall(struct lesson *lesson)
     was.err = entry->diverged ? ERR_RANGE : ERR_OK;
     was.why = entry->why;
     *fold = was;
+    series_forget(lesson->series, lesson->index, lesson->fold);
     if (entry->diverged)
         return true;
     lesson->data = &lesson->setup->data;

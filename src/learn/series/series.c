@@ -8,7 +8,9 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/run/store.h"
 #include "learn/fit.h"
+#include "node/host/format.h"
 #include "node/host/result_file.h"
 #include "os/clock.h"
 #include "os/file/file.h"
@@ -133,8 +135,17 @@ static void folder_of(const struct series *series, uint32_t trial,
 /* With what an earlier life left in it: that is gone on from. */
 static enum err open_folder(const char *path, struct why *why)
 {
-    enum err err = file_make_folder(path, why);
+    enum err err = ERR_OK;
 
+    /* What is here is removed when the training is over, and what a link
+     * leads to is not ours to remove. */
+    if (file_is_link(path))
+        err = why_set(why, ERR_DENIED,
+                      "%.300s: a link, where a training's folder belongs; "
+                      "remove it, then go on with --resume",
+                      path);
+    if (err == ERR_OK)
+        err = file_make_folder(path, why);
     if (err == ERR_OK)
         err = file_check_folder(path, why);
     if (err == ERR_OK)
@@ -142,16 +153,39 @@ static enum err open_folder(const char *path, struct why *why)
     return err;
 }
 
+/* `own` itself, or what a killed process left beside it. */
+static bool is_named(const char *name, const char *own)
+{
+    const size_t length = strlen(own);
+
+    return strncmp(name, own, length) == 0 &&
+           (name[length] == '\0' || strncmp(name + length, ".tmp.", 5) == 0);
+}
+
+/* Does a run write such a file into its folder? */
+static bool is_ours(const char *name)
+{
+    bool ours = is_named(name, RESULT_FILE) || is_named(name, FORMAT_FILE);
+
+    for (size_t i = 0; !ours && i < STORE_FILES; i++)
+        ours = is_named(name, store_files[i]);
+    return ours;
+}
+
 static void remove_file(void *context, const char *name)
 {
     char path[FILE_PATH_SIZE];
 
     file_path_in(context, name, path);
-    file_remove(path);
+    if (is_ours(name))
+        file_remove(path);
 }
 
+/* What others put there stays, and the folder with it. */
 static void remove_folder(char *path)
 {
+    if (file_is_link(path))
+        return;
     file_names(path, remove_file, path);
     file_remove_folder(path);
 }
@@ -227,12 +261,18 @@ enum err series_done(struct series *series, const struct entry *entry,
                      const double *scores, size_t count, struct why *why)
 {
     const enum err err = logbook_add(series->book, entry, scores, count, why);
+
+    if (err == ERR_OK)
+        series_forget(series, entry->trial, entry->fold);
+    return err;
+}
+
+void series_forget(const struct series *series, uint32_t trial, uint32_t fold)
+{
     char path[FILE_PATH_SIZE];
 
-    folder_of(series, entry->trial, entry->fold, path);
-    if (err == ERR_OK)
-        remove_folder(path);
-    return err;
+    folder_of(series, trial, fold, path);
+    remove_folder(path);
 }
 
 enum err series_stopped(const struct series *series, struct why *why)

@@ -48,7 +48,8 @@ MUST_CHECK enum err series_plan(struct series *series,
 struct logbook *series_logbook(const struct series *series);
 
 /* One training of `part`; after the last no other one follows.  ERR_CANCELLED:
- * it was told to stop, its state is saved.  ERR_RANGE: it diverged. */
+ * it was told to stop, its state is saved.  ERR_RANGE: it diverged, and not
+ * that it gave up with its state saved, which is ERR_UNDECODABLE. */
 MUST_CHECK enum err series_train(struct series *series,
                                  const struct setup *part,
                                  const struct trial *trial, uint32_t fold,
@@ -58,6 +59,9 @@ MUST_CHECK enum err series_train(struct series *series,
 MUST_CHECK enum err series_done(struct series *series,
                                 const struct entry *entry, const double *scores,
                                 size_t count, struct why *why);
+
+/* Of one that is over: its run's files, which a kill may have left. */
+void series_forget(const struct series *series, uint32_t trial, uint32_t fold);
 
 /* ERR_CANCELLED, with the sentence that says what is kept. */
 enum err series_stopped(const struct series *series, struct why *why);

@@ -354,6 +354,13 @@ bool file_is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+bool file_is_link(const char *path)
+{
+    struct stat info;
+
+    return lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
+}
+
 void file_remove(const char *path)
 {
     (void)unlink(path);

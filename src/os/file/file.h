@@ -46,6 +46,7 @@ bool file_exists(const char *path);
 /* A name of the system for what is open already: /dev/fd/3. */
 bool file_is_descriptor(const char *path);
 bool file_is_folder(const char *path);
+bool file_is_link(const char *path);
 /* The same file from any folder; false if it is not there or too long. */
 bool file_absolute(const char *path, char *out, size_t capacity);
 /* What a symbolic link says; false if it is none, or too long. */
