@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What a series leaves in its folder and what it takes from there: the files of
-its own runs alone, whatever a killed process left or somebody else put there."""
+its own runs alone, whatever a killed process left or somebody else put there,
+and all that the output says of a training that was over."""
 
 import os
 import shutil
@@ -76,6 +77,43 @@ def leftovers(tap):
               "what a kill left of a training that is over is removed")
 
 
+def said(output):
+    """All but the times."""
+    return [line for line in output.splitlines()
+            if not line.startswith("steps ")]
+
+
+def whole_text(tap):
+    """Of folds that learnt nothing and did not converge, all is said again."""
+    with open("noise.csv", "w") as file:
+        file.write("a,b,y\n")
+        for i in range(600):
+            file.write(f"{i * 7919 % 101},{i * 104729 % 97},"
+                       f"{i * 31 % 29 * 17 % 13}\n")
+    with open("columns.csv", "w") as file:
+        file.write("a,b,y\n")
+        for i in range(3000):
+            file.write(f"{i * 7919 % 101 / 1e6:.6f},{i * 104729 % 97 * 1000},"
+                       f"{'pq'[i * i % 7 > 3]}\n")
+    jobs = {
+        "nothing": (["noise.csv", "--net", "dense4 relu dense1", "--model",
+                     "linear", "--optim", "gd", "--passes", 3, "--lr", "1e-9",
+                     "-v", 4],
+                    "4 of 4 folds learnt nothing"),
+        "slow": (["columns.csv", "--chunk-rows", 64, "--steps", 30, "-v", 4,
+                  "--scale", "none", "--optim", "agd"], "of very different size"),
+    }
+    for folder, (job, hint) in jobs.items():
+        whole = run("train", *job, "-n", 2)
+        interrupted(folder, *job, over=2)
+        run("train", f"--resume={folder}")  # All are over now.
+        done = run("train", f"--resume={folder}")
+        tap.ok(hint in whole.stdout and said(done.stdout) == said(whole.stdout),
+               f"{folder}: resumed, all is said that one search says",
+               (done, whole))
+        tap.equal(len(lines(folder)), 4, f"{folder}: each is made once")
+
+
 def many_threads(tap):
     done = run("train", *ROWS, "-v", 2, "-n", 33, "--threads", 32, "--steps", 2)
     tap.ok(done.returncode == 0, "more threads than a pool may have", done)
@@ -85,6 +123,7 @@ def main():
     tap = Tap()
     links(tap)
     leftovers(tap)
+    whole_text(tap)
     many_threads(tap)
     tap.done()
 

@@ -7,6 +7,7 @@
  */
 #include "learn/series/lesson.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -321,6 +322,7 @@ static enum err run_fold(struct lesson *lesson, struct fold *fold)
     if (err == ERR_OK)
         err = teach(lesson, fold);
     dataset_close(&lesson->own);
+    lesson->data = &lesson->setup->data; /* What is noted has its rows. */
     return err;
 }
 
@@ -422,7 +424,11 @@ bool lesson_recall(struct lesson *lesson)
     was.hash = entry->hash;
     was.diverged = entry->diverged;
     was.err = entry->diverged ? ERR_RANGE : ERR_OK;
-    was.why = entry->why;
+    was.end = entry->end;
+    if (entry->diverged)
+        was.why = entry->why;
+    else
+        (void)snprintf(was.nothing, sizeof was.nothing, "%s", entry->why.text);
     *fold = was;
     series_forget(lesson->series, lesson->index, lesson->fold);
     if (entry->diverged)
@@ -438,20 +444,25 @@ bool lesson_recall(struct lesson *lesson)
 enum err lesson_note(const struct lesson *lesson, struct why *why)
 {
     const struct fold *const fold = &lesson->trial->fold[lesson->fold];
-    const struct entry entry = {.trial = lesson->index,
-                                .fold = lesson->fold,
-                                .steps = fold->steps,
-                                .diverged = fold->diverged,
-                                .objective = fold->objective,
-                                .seconds = fold->seconds,
-                                .hash = fold->hash,
-                                .why = fold->why};
+    struct entry entry = {.trial = lesson->index,
+                          .fold = lesson->fold,
+                          .steps = fold->steps,
+                          .diverged = fold->diverged,
+                          .end = fold->end,
+                          .objective = fold->objective,
+                          .seconds = fold->seconds,
+                          .hash = fold->hash};
     const size_t count = fold->diverged ? 0 : count_judged(lesson);
     double *const some = mem_new(count, sizeof *some);
     enum err err;
 
     if (some == NULL)
         return why_set(why, ERR_NOMEM, "out of memory");
+    if (fold->diverged)
+        entry.why = fold->why;
+    else
+        (void)snprintf(entry.why.text, sizeof entry.why.text, "%s",
+                       fold->nothing);
     if (count > 0)
         copy_judged(lesson, lesson->trial->scores, some, true);
     err = series_done(lesson->series, &entry, some, count, why);

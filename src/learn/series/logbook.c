@@ -2,9 +2,9 @@
  * logbook.c - lines and scores of a series, written so that a line that can be
  * read is true.
  *
- *     muster-series-1 PLAN
- *     CHECK done 3 1 12 0x1.8p-2 0.512 HASH SCORES
- *     CHECK diverged 4 0 7 nan 0.103 HASH SCORES why it did
+ *     muster-series-2 PLAN
+ *     CHECK done 3 1 12 steps 0x1.8p-2 0.512 HASH SCORES
+ *     CHECK diverged 4 0 7 diverged nan 0.103 HASH SCORES why it did
  *
  * CHECK is of what follows it in the line.
  */
@@ -20,7 +20,7 @@
 #include "node/host/format.h"
 #include "os/file/folder.h"
 
-#define HEAD        "muster-series-1 "
+#define HEAD        "muster-series-2 "
 #define CHECK_BYTES 8u
 #define CHECK_TEXT  (2 * CHECK_BYTES)
 #define LINE_SIZE   1024u
@@ -48,11 +48,11 @@ static size_t put_line(const struct entry *entry, char line[LINE_SIZE])
     char hash[DIGEST_TEXT], scores[DIGEST_TEXT], check[CHECK_TEXT + 1];
     char *const text = line + CHECK_TEXT + 1;
     const int used = snprintf(
-        text, LINE_SIZE - CHECK_TEXT - 1, "%s %u %u %u %a %.3f %s %s %s",
+        text, LINE_SIZE - CHECK_TEXT - 1, "%s %u %u %u %s %a %.3f %s %s %s",
         entry->diverged ? "diverged" : "done", entry->trial, entry->fold,
-        entry->steps, entry->objective, entry->seconds,
-        digest_text(&entry->hash, hash), digest_text(&entry->scores, scores),
-        entry->why.text);
+        entry->steps, optim_end_name(entry->end), entry->objective,
+        entry->seconds, digest_text(&entry->hash, hash),
+        digest_text(&entry->scores, scores), entry->why.text);
 
     if (used < 0 || (size_t)used >= LINE_SIZE - CHECK_TEXT - 2)
         return 0;
@@ -84,6 +84,17 @@ static uint32_t take_count(const char **at, bool *ok)
         *ok && **at >= '0' && **at <= '9' && *end == ' ' && value <= UINT32_MAX;
     *at = *ok ? end + 1 : *at;
     return (uint32_t)value;
+}
+
+static enum optim_end take_end(const char **at, bool *ok)
+{
+    for (enum optim_end end = OPTIM_GOING; *ok && end <= OPTIM_DIVERGED; end++)
+        if (take_word(at, optim_end_name(end))) {
+            *ok = take_word(at, " ");
+            return end;
+        }
+    *ok = false;
+    return OPTIM_GOING;
 }
 
 static double take_real(const char **at, bool *ok)
@@ -120,6 +131,7 @@ static bool read_line(const char *line, struct entry *entry)
     entry->trial = take_count(&at, &ok);
     entry->fold = take_count(&at, &ok);
     entry->steps = take_count(&at, &ok);
+    entry->end = take_end(&at, &ok);
     entry->objective = take_real(&at, &ok);
     entry->seconds = take_real(&at, &ok);
     take_digest(&at, &ok, &entry->hash);

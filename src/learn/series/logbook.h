@@ -19,16 +19,18 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "optim/optim.h"
 
 /* What one training came to. */
 struct entry {
     uint32_t trial, fold;
     uint32_t steps;
     bool diverged;
+    enum optim_end end;
     double objective, seconds;
     struct digest hash;   /* Of the model. */
     struct digest scores; /* Of the scores; filled in by logbook_add. */
-    struct why why;       /* If it diverged. */
+    struct why why;       /* It diverged, or learnt nothing: what is said. */
 };
 
 struct logbook;

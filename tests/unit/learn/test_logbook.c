@@ -56,6 +56,8 @@ static void add(uint32_t trial, uint32_t fold)
     const struct entry entry = {.trial = trial,
                                 .fold = fold,
                                 .steps = 7,
+                                .end = OPTIM_STALLED,
+                                .why = {"it learnt nothing"},
                                 .objective = 0.1,
                                 .seconds = 1.25,
                                 .hash = hash_bytes("model", 5)};
@@ -71,6 +73,8 @@ static void assert_over(uint32_t trial, uint32_t fold)
 
     assert_non_null(entry);
     assert_int_equal(entry->steps, 7);
+    assert_int_equal(entry->end, OPTIM_STALLED);
+    assert_string_equal(entry->why.text, "it learnt nothing");
     assert_true(entry->objective == 0.1 && entry->seconds == 1.25);
     assert_true(digest_equal(&entry->hash, &model));
     assert_false(entry->diverged);
