@@ -361,14 +361,6 @@ void commit_round(struct coordinator *c, struct actions *actions)
     commit_next(c, TRAINER_MORE, actions);
 }
 
-/* The last step may not be durable yet: it was finished here, by the judge,
- * after the last worker had gone. */
-void commit_stop(struct coordinator *c, struct actions *actions)
-{
-    c->phase = COORDINATOR_COMMITTING;
-    end_without_update(c, actions);
-}
-
 /* Without a journal exact steps go on, they can be computed again; a view or an
  * approximate step must be durable before anyone hears of it. */
 void commit_fail_disk(struct coordinator *c, enum err err,
@@ -494,14 +486,15 @@ static void end_job(struct coordinator *c, struct actions *actions)
         finish(c, actions);
 }
 
+/* The last step may not be durable yet: it may have been finished here, by the
+ * judge, after the last worker had gone. */
 void commit_abandon(struct coordinator *c, struct actions *actions)
 {
-    const bool waits =
-        c->phase == COORDINATOR_ROUND || c->phase == COORDINATOR_GATHERING;
-
-    if (!c->stopping || c->alive > 0 || !waits ||
-        ledger_waits(&c->trainer.ledger))
+    if (!c->stopping || ledger_waits(&c->trainer.ledger) ||
+        !(c->phase == COORDINATOR_GATHERING ||
+          (c->phase == COORDINATOR_ROUND && round_forsaken(c))))
         return;
+    c->abandoned = true;
     c->phase = COORDINATOR_COMMITTING;
     end_without_update(c, actions);
 }
@@ -515,7 +508,7 @@ void commit_advance(struct coordinator *c, struct actions *actions)
         ask_measure(c, actions);
         return;
     }
-    if (c->gave_up != ERR_OK || (c->stopping && (boundary || c->alive == 0)) ||
+    if (c->gave_up != ERR_OK || c->abandoned || (c->stopping && boundary) ||
         trainer_done(&c->trainer)) {
         end_job(c, actions);
         return;

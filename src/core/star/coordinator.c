@@ -511,8 +511,6 @@ static void on_stop(struct coordinator *c, struct actions *actions)
 {
     c->stopping = true;
     (void)coordinator_trace(c, actions, TRACE_STOP, LINK_NONE);
-    if (c->phase == COORDINATOR_GATHERING && !ledger_waits(&c->trainer.ledger))
-        commit_stop(c, actions);
 }
 
 /* A tick after the last event, so that what it moves is moved once.  Where

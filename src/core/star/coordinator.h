@@ -356,7 +356,8 @@ struct coordinator {
     struct coordinator_options options;
     enum coordinator_phase phase;
     time_us now;
-    bool stopping;     /* EVENT_STOP came: end at the next boundary. */
+    bool stopping;     /* EVENT_STOP came: end at the next boundary, ... */
+    bool abandoned;    /* ... or without the step at hand, which cannot end. */
     time_us looked_at; /* Last EVENT_TIME. */
     bool backlog; /* Of the event at hand: it is still on its way to them. */
 

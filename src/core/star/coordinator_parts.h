@@ -181,6 +181,8 @@ void round_open_slot(struct coordinator *c, uint32_t slot,
 void round_slot_in(struct coordinator *c, uint32_t slot);
 /* May the round end with what is in? */
 bool round_enough(const struct coordinator *c);
+/* Can those who are here and well not end it, whatever they answer? */
+bool round_forsaken(struct coordinator *c);
 /* The code's deadline has come: what is in may suffice now. */
 void round_deadline(struct coordinator *c, struct actions *actions);
 /* When it comes; TIME_NEVER if there is none ahead. */
@@ -457,8 +459,6 @@ void commit_fail_disk(struct coordinator *c, enum err err,
                       struct actions *actions);
 void commit_checkpointed(struct coordinator *c, uint32_t step, enum err err,
                          struct actions *actions);
-/* Told to stop while nobody is here: the job is over for now. */
-void commit_stop(struct coordinator *c, struct actions *actions);
 /* The step can never end: fail, in a sentence that goes on with what is saved,
  * but save the state first.  Asked again if something is being journaled. */
 __attribute__((format(printf, 4, 5))) void
@@ -469,7 +469,7 @@ void commit_next(struct coordinator *c, enum trainer_next next,
                  struct actions *actions);
 /* A chunk does not fit its scale.  False: that is no fault of the scale. */
 bool commit_refused(struct coordinator *c, struct actions *actions);
-/* Told to stop, and nobody is left who could finish the step: stop now. */
+/* Told to stop, and those who are here cannot finish the step: stop now. */
 void commit_abandon(struct coordinator *c, struct actions *actions);
 /* MEASURED: the pass is journaled, and the run goes on or is over. */
 void commit_measured(struct coordinator *c, double loss, enum err err,

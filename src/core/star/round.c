@@ -252,6 +252,38 @@ bool round_enough(const struct coordinator *c)
            (code_enough(&c->code, &progress) && stale_may_end(c));
 }
 
+/* Those who answered, and those who are here and well.  An answer of an elastic
+ * round is one of many that are wanted of each. */
+static void count_on(struct coordinator *c)
+{
+    const bool elastic = code_spec_elastic(&c->code.spec);
+
+    for (uint32_t slot = 0; slot < c->code.slots; slot++) {
+        const uint32_t link = c->slot_link[slot];
+
+        c->slot_alive[slot] = (c->slot_in[slot] && !elastic) ||
+                              (link != LINK_NONE && member_healthy(c, link));
+    }
+}
+
+bool round_forsaken(struct coordinator *c)
+{
+    uint32_t well = 0;
+
+    if (c->round_waits)
+        return false;
+    for (uint32_t i = 0; i < c->alive; i++)
+        well += member_healthy(c, c->present[i]);
+    if (well == 0)
+        return true;
+    count_on(c);
+    if (homes_on(c))
+        return !code_feasible(&c->code, c->slot_alive);
+    /* What is no part of a coded answer anybody can take over. */
+    return c->code.carrier == CARRIER_F64 &&
+           !code_decodable(&c->code, c->slot_alive);
+}
+
 time_us round_deadline_at(const struct coordinator *c)
 {
     if (c->phase != COORDINATOR_ROUND || c->late ||
