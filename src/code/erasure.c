@@ -221,7 +221,8 @@ static enum err undo(const struct erasure *erasure, struct kept *kept)
     return set->rcond > 0 ? ERR_OK : ERR_UNDECODABLE; /* Not if it is NaN. */
 }
 
-enum err erasure_find(const struct erasure *erasure, const struct blockset *blocks,
+enum err erasure_find(const struct erasure *erasure,
+                      const struct blockset *blocks,
                       const struct erasure_set **set)
 {
     struct erasure_room *room = erasure->room;
@@ -256,30 +257,39 @@ uint32_t erasure_kept(const struct erasure *erasure)
     return erasure->room->count;
 }
 
-enum err erasure_pick(const struct erasure *erasure, const struct blockset *answered,
-                      double rcond, const struct erasure_set **set)
+bool erasure_serves(const struct erasure_set *set, double rcond,
+                    double residual)
+{
+    return set->rcond >= rcond && set->residual <= residual;
+}
+
+enum err erasure_pick(const struct erasure *erasure,
+                      const struct blockset *answered, double rcond,
+                      double residual, const struct erasure_set **set)
 {
     struct blockset taken = {0};
-    const struct erasure_set *more;
     uint32_t count = 0;
-    uint32_t block;
+    uint32_t block = blockset_next(answered, 0);
     enum err err;
 
-    for (block = blockset_next(answered, 0);
-         block < BLOCKS_MAX && count < erasure->parts;
-         block = blockset_next(answered, block + 1)) {
+    for (; block < BLOCKS_MAX && count < erasure->parts; count++) {
         blockset_add(&taken, block);
-        count++;
+        block = blockset_next(answered, block + 1);
     }
     err = erasure_find(erasure, &taken, set);
-    if (count < erasure->parts || block == BLOCKS_MAX ||
-        (err == ERR_OK && (*set)->rcond >= rcond))
-        return err;
-    blockset_add(&taken, block);
-    if (erasure_find(erasure, &taken, &more) == ERR_OK &&
-        (err != ERR_OK || more->rcond > (*set)->rcond)) {
-        *set = more;
-        err = ERR_OK;
+    for (uint32_t i = 0; i < ERASURE_SPARE && block < BLOCKS_MAX; i++) {
+        const struct erasure_set *more;
+
+        if (err == ERR_OK && erasure_serves(*set, rcond, residual))
+            break;
+        blockset_add(&taken, block);
+        if (erasure_find(erasure, &taken, &more) == ERR_OK &&
+            (err != ERR_OK || more->rcond > (*set)->rcond)) {
+            *set = more;
+            err = ERR_OK;
+        }
+        blockset_remove(&taken, block);
+        block = blockset_next(answered, block + 1);
     }
     return err;
 }

@@ -33,6 +33,7 @@
 #include "base/err.h"
 #include "code/blockset.h"
 
+#define ERASURE_SPARE     2u   /* Answers that are looked at beyond L. */
 #define ERASURE_DRAWS     30u  /* The best of so many matrices is taken. */
 #define ERASURE_RCOND     1e-9 /* Worse than this is not decoded in fp64 ... */
 #define ERASURE_RCOND_F32 1e-5 /* ... or where blocks are stored in fp32. */
@@ -81,12 +82,16 @@ MUST_CHECK enum err erasure_find(const struct erasure *erasure,
                                  const struct blockset *blocks,
                                  const struct erasure_set **set);
 uint32_t erasure_kept(const struct erasure *erasure);
+/* Is its condition at least as good, and so is what it restores? */
+bool erasure_serves(const struct erasure_set *set, double rcond,
+                    double residual);
 /* The set to decode with when these have answered: the parts themselves and the
- * first of the others, L in all, and one more if the reciprocal condition is
- * below `rcond` and there is one.  If the set that comes is still below, wait
- * for another answer. */
+ * first of the others, L in all, and one more (of the next ERASURE_SPARE, the
+ * first that helps) if it does not serve and there is one.  If the set that
+ * comes does not either, wait for another answer. */
 MUST_CHECK enum err erasure_pick(const struct erasure *erasure,
                                  const struct blockset *answered, double rcond,
+                                 double residual,
                                  const struct erasure_set **set);
 
 /* Parts from answers: answer[i] has `rows` numbers of block set->block[i], for

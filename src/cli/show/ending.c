@@ -455,12 +455,11 @@ void ending_text(const struct run *run, const struct train_result *result)
                      outcome->objective * setup->shown_factor,
                      measure_of(setup));
     else if (isfinite(outcome->objective) && result->steps > 0)
-        (void)printf("objective  %.10g at step %u; the model is that of step "
-                     "%u\n",
-                     outcome->objective * setup->shown_factor,
-                     result->steps - 1,
-                     outcome->best_step > 0 ? outcome->best_step
-                                            : result->steps);
+        (void)printf(
+            "objective  %.10g at step %u; the model is that of step "
+            "%u\n",
+            outcome->objective * setup->shown_factor, result->steps - 1,
+            outcome->best_step > 0 ? outcome->best_step : result->steps);
     (void)fputs("ended      ", stdout);
     if (!result->finished && (!result->timed_out || result->steps == 0))
         stopped_text(result);

@@ -65,7 +65,8 @@ enum err blocks_pick(const struct code *code, const bool *slot_in,
     for (uint32_t slot = 0; slot < code->slots; slot++)
         if (slot_in[slot])
             blockset_add(&answered, slot);
-    return erasure_pick(&code->erasure, &answered, ERASURE_RCOND, set);
+    return erasure_pick(&code->erasure, &answered, ERASURE_RCOND,
+                        CODE_RESIDUAL_MAX, set);
 }
 
 /* The sum of the parts, which is for people to look at. */

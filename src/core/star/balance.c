@@ -203,6 +203,15 @@ static void begin_anew(struct coordinator *c, struct actions *actions)
     view_form(c, actions);
 }
 
+static void give_up_inexact(struct coordinator *c, struct actions *actions)
+{
+    commit_give_up(c, actions, ERR_RANGE,
+                   "step %u: what these workers answer restores the gradient "
+                   "less exactly than code %s promises (%s)",
+                   c->key.step, c->code.spec.name,
+                   exactness_name(c->code.exactness));
+}
+
 /* Nobody is left to wait for, and what is in is less exact than the code
  * promises.  With a code for the living all can be in; if they were, or one of
  * them refuses, that would not help. */
@@ -213,11 +222,7 @@ static void refit(struct coordinator *c, struct actions *actions)
     for (uint32_t slot = 0; slot < c->code.slots; slot++)
         all = all && (c->slot_in[slot] || c->slot_link[slot] != LINK_NONE);
     if (all) {
-        commit_give_up(c, actions, ERR_RANGE,
-                       "step %u: what these workers answer restores the "
-                       "gradient less exactly than code %s promises (%s)",
-                       c->key.step, c->code.spec.name,
-                       exactness_name(c->code.exactness));
+        give_up_inexact(c, actions);
         return;
     }
     c->recoding.refit = true;
@@ -269,8 +274,18 @@ void balance_round(struct coordinator *c, struct actions *actions)
 {
     if (c->phase != COORDINATOR_ROUND)
         return;
+    if (product_on(c) && !c->doubtful) {
+        segments_look_again(c, actions);
+        if (round_enough(c)) {
+            commit_round(c, actions);
+            return;
+        }
+    }
     if (code_spec_elastic(&c->code.spec)) {
-        deal_balance(c, actions);
+        if (c->doubtful)
+            give_up_inexact(c, actions);
+        else
+            deal_balance(c, actions);
         return;
     }
     if (c->code.carrier == CARRIER_F64 && !can_decode(c)) {

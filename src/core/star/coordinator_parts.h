@@ -368,6 +368,8 @@ void product_switch(struct coordinator *c, uint32_t link, uint64_t block);
  * errors goes into the step's residual. */
 double product_rcond(const struct coordinator *c);
 void product_note(struct coordinator *c, const struct erasure_set *set);
+/* Above this an answer is not what the code promises. */
+double product_residual_max(const struct coordinator *c);
 /* What all rounds of the evaluation come to. */
 void product_decode(struct coordinator *c, struct total *out);
 /* The round is over: is there another of the same evaluation? */
@@ -404,6 +406,8 @@ struct item segments_item(const struct coordinator *c, uint32_t id);
 void segments_take(struct coordinator *c, uint32_t link,
                    const struct msg_row *msg, struct actions *actions);
 bool segments_enough(const struct coordinator *c);
+/* Who was waited for may have gone: pieces that have enough answers. */
+void segments_look_again(struct coordinator *c, struct actions *actions);
 
 /* deal.c */
 /* Give out everything that is missing, anew, ... */

@@ -4,6 +4,8 @@
  */
 #include "core/star/products.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/bugs.h"
@@ -67,13 +69,14 @@ double product_rcond(const struct coordinator *c)
     return c->code.spec.narrow ? ERASURE_RCOND_F32 : ERASURE_RCOND;
 }
 
-/* What is solved for has the rounding of narrow blocks, amplified; parts that
- * are there are copies. */
+/* What is solved for has the rounding of narrow blocks, amplified, and where a
+ * set is of ill condition that of any; parts that are there are copies. */
 void product_note(struct coordinator *c, const struct erasure_set *set)
 {
-    const double rounding = c->code.spec.narrow && set->missing > 0
-                                ? set->amplification * NARROW_ROUNDING
-                                : 0;
+    const double each = c->code.spec.narrow             ? NARROW_ROUNDING
+                        : set->rcond < product_rcond(c) ? DBL_EPSILON
+                                                        : 0;
+    const double rounding = set->missing > 0 ? set->amplification * each : 0;
 
     if (set->residual + rounding > c->products.residual)
         c->products.residual = set->residual + rounding;
@@ -169,17 +172,28 @@ void product_step(struct coordinator *c)
     c->products.round = 0;
 }
 
+static double residual_limit(const struct coordinator *c)
+{
+    return code_spec_elastic(&c->code.spec) ? CODE_RESIDUAL_BLOCKS
+                                            : CODE_RESIDUAL_MAX;
+}
+
+/* A code that promises nothing waits for nobody. */
+double product_residual_max(const struct coordinator *c)
+{
+    return c->code.exactness == EXACT_APPROX ? HUGE_VAL : residual_limit(c);
+}
+
 /* Pieces were decoded as they came. */
 void product_decode(struct coordinator *c, struct total *out)
 {
     const struct job *job = &c->options.job;
-    const double limit = code_spec_elastic(&c->code.spec) ? CODE_RESIDUAL_BLOCKS
-                                                          : CODE_RESIDUAL_MAX;
 
     out->residual = c->products.residual;
     out->sums = c->products.alone ? c->products.scores : c->gradient;
     out->loss = c->products.loss;
-    out->exactness = out->residual <= limit ? EXACT_NUMERIC : EXACT_APPROX;
+    out->exactness =
+        out->residual <= residual_limit(c) ? EXACT_NUMERIC : EXACT_APPROX;
     out->answered = c->slots_in;
     out->chunks = job->chunks;
     out->rescale = 1;

@@ -81,7 +81,7 @@ static enum err combine_room(struct coordinator *c, const struct code *code)
 
 enum err segments_room(struct coordinator *c, const struct code *code)
 {
-    const uint32_t spare = code->parts + SEGMENT_SPARE;
+    const uint32_t spare = code->parts + ERASURE_SPARE;
     struct segments *s = &c->segments;
     enum err err;
 
@@ -290,25 +290,40 @@ static bool is_awaited(const struct coordinator *c, uint32_t id)
 }
 
 /* Decode what has enough answers.  Where these decode badly one more is waited
- * for; where all have answered and the code can be made anew, commit.c judges
- * what there is. */
+ * for, and asked for if need be; where no other can come, commit.c judges what
+ * there is. */
 static void try_decode(struct coordinator *c, uint32_t id,
                        struct actions *actions)
 {
     const struct segment *segment = segment_of(c, id);
-    const struct erasure_set *set;
+    const double least = product_rcond(c);
+    const double most = product_residual_max(c);
+    const struct erasure_set *set = NULL;
+    const bool awaited = is_awaited(c, id);
+    bool serves;
+    enum err err;
 
-    if (segment->count < c->segments.need ||
-        erasure_pick(&c->code.erasure, &segment->from, product_rcond(c),
-                     &set) != ERR_OK)
+    if (segment->count < c->segments.need)
         return;
-    if (set->rcond < product_rcond(c) && (!asks_all(c) || is_awaited(c, id))) {
-        if (!is_awaited(c, id))
+    err = erasure_pick(&c->code.erasure, &segment->from, least, most, &set);
+    serves = err == ERR_OK && erasure_serves(set, least, most);
+    if (!serves && segment->count < c->segments.keeps &&
+        (awaited || !asks_all(c))) {
+        if (!awaited)
             deal_one_more(c, id, actions);
         return;
     }
+    if (err != ERR_OK)
+        return;
     decode(c, id, set);
     piece_arrived(c, id, actions);
+}
+
+void segments_look_again(struct coordinator *c, struct actions *actions)
+{
+    for (uint32_t id = 0; id < c->piece_count && !combine_on(c); id++)
+        if (!c->piece_in[id])
+            try_decode(c, id, actions);
 }
 
 /* Keep it, once of each block (TALLY-1). */
@@ -335,7 +350,8 @@ static void trace_row(struct coordinator *c, uint32_t link, uint32_t id,
     const struct block_shape shape = product_blocks(c);
     const struct segment *segment = &c->segments.list[id];
     const struct block_strips strips =
-        block_strips_of(&shape, EVALUATE_SCORES, segment->first, segment->end);
+        block_strips_of(&shape, combine_on(c) ? EVALUATE_SCORES : c->what.kind,
+                        segment->first, segment->end);
     struct trace *trace = coordinator_trace(c, actions, TRACE_TALLY, link);
 
     trace->key = msg->key;

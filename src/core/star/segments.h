@@ -25,7 +25,6 @@
 #include "code/blockset.h"
 #include "code/residual.h"
 
-#define SEGMENT_SPARE 2u /* Answers kept beyond those that are needed. */
 #define COMBINE_CUTS  4u /* Pieces of a member. */
 
 struct segment {

@@ -239,7 +239,7 @@ static void make_up(struct job *job, uint32_t gone, uint32_t piece,
         if (job->members[i].block != gone)
             blockset_add(&others, job->members[i].block);
     }
-    assert_int_equal(erasure_pick(&job->erasure, &others, 0, &set), ERR_OK);
+    assert_int_equal(erasure_pick(&job->erasure, &others, 0, 1, &set), ERR_OK);
     erasure_recode(&job->erasure, set, gone, v);
     for (uint32_t s = 0; s < set->count; s++)
         add_rows(job, set->block[s], piece, v[s], u, g);

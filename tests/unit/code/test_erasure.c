@@ -256,10 +256,10 @@ static void test_one_more(void **state)
     assert_int_equal(erasure_init(&erasure, 3, 6, 1), ERR_OK);
     for (uint32_t l = 0; l < 3; l++)
         erasure.row[4 * 3 + l] = erasure.row[3 * 3 + l] * (1 + 1e-13 * l);
-    assert_int_equal(erasure_pick(&erasure, &answered, 0, &set), ERR_OK);
+    assert_int_equal(erasure_pick(&erasure, &answered, 0, 1, &set), ERR_OK);
     assert_int_equal(set->count, 3);
     assert_true(set->rcond < ERASURE_RCOND);
-    assert_int_equal(erasure_pick(&erasure, &answered, ERASURE_RCOND, &set),
+    assert_int_equal(erasure_pick(&erasure, &answered, ERASURE_RCOND, 1, &set),
                      ERR_OK);
     assert_int_equal(set->count, 4);
     assert_true(set->rcond > 1e-3);
@@ -274,15 +274,15 @@ static void test_one_more(void **state)
     assert_int_equal(erasure_init(&erasure, 3, 6, 1), ERR_OK);
     memcpy(erasure.row + 4 * 3, erasure.row + 3 * 3, 3 * sizeof(double));
     blockset_remove(&answered, 5);
-    assert_int_equal(erasure_pick(&erasure, &answered, ERASURE_RCOND, &set),
+    assert_int_equal(erasure_pick(&erasure, &answered, ERASURE_RCOND, 1, &set),
                      ERR_UNDECODABLE);
     blockset_add(&answered, 5);
-    assert_int_equal(erasure_pick(&erasure, &answered, ERASURE_RCOND, &set),
+    assert_int_equal(erasure_pick(&erasure, &answered, ERASURE_RCOND, 1, &set),
                      ERR_OK);
     assert_int_equal(set->count, 4);
     blockset_remove(&answered, 2);
     blockset_remove(&answered, 3);
-    assert_int_equal(erasure_pick(&erasure, &answered, ERASURE_RCOND, &set),
+    assert_int_equal(erasure_pick(&erasure, &answered, ERASURE_RCOND, 1, &set),
                      ERR_UNDECODABLE);
     erasure_close(&erasure);
 }

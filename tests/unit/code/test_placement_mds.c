@@ -1,6 +1,7 @@
 /*
  * Every set of k answers gives every part, to ten times the rounding that it
- * lets grow, and no worse than certified; how it is undone: test_erasure.c (O6).
+ * lets grow, and no worse than certified; how it is undone: test_erasure.c
+ * (O6).
  */
 #include "code/code.h"
 
@@ -21,8 +22,9 @@ static void check_set(const struct code *code, uint32_t mask)
     for (uint32_t slot = 0; slot < code->slots; slot++)
         if (mask >> slot & 1u)
             blockset_add(&answered, slot);
-    assert_int_equal(
-        erasure_pick(&code->erasure, &answered, ERASURE_RCOND, &set), ERR_OK);
+    assert_int_equal(erasure_pick(&code->erasure, &answered, ERASURE_RCOND,
+                                  CODE_RESIDUAL_MAX, &set),
+                     ERR_OK);
     assert_int_equal(set->count, code->parts);
     assert_true(set->residual <= 10 * DBL_EPSILON * set->amplification);
     assert_true(set->residual <= code->certificate.worst_residual);

@@ -70,12 +70,19 @@ static void multiply(const struct msg_round *round, double *out)
     }
 }
 
-/* All answer but `silent`. */
-static void answer_round(struct play *play, uint32_t silent)
+/* Answers to the round that was just sent. */
+struct answers {
+    struct msg answer[SLOTS];
+    double row[SLOTS][ROWS + 1];
+};
+
+static void make_answers(struct play *play, struct answers *made)
 {
-    struct msg answer[SLOTS] = {{0}};
-    double row[SLOTS][ROWS + 1] = {{0}};
+    struct msg *const answer = made->answer;
+    double(*const row)[ROWS + 1] = made->row;
     const struct round_key key = play->key;
+
+    *made = (struct answers){0};
 
     for (uint32_t i = 0; i < play->actions.count; i++) {
         const struct action *const action = &play->actions.list[i];
@@ -89,9 +96,17 @@ static void answer_round(struct play *play, uint32_t silent)
         answer[action->link].row = (struct msg_row){
             .key = key, .dims = ROWS / 2, .row = row[action->link]};
     }
+}
+
+/* All answer but `silent`. */
+static void answer_round(struct play *play, uint32_t silent)
+{
+    struct answers made;
+
+    make_answers(play, &made);
     for (uint32_t link = 0; link < SLOTS; link++)
         if (link != silent)
-            play_say(play, link, &answer[link]);
+            play_say(play, link, &made.answer[link]);
 }
 
 static void test_any_two_of_three(void **state)
@@ -141,11 +156,56 @@ static void test_residual_of_each_answer(void **state)
     play_close(&play);
 }
 
+/* Block 2 is nearly part 0, so that it and block 0 say little of part 1; both
+ * have answered. */
+static void open_ill(struct play *play, struct answers *made)
+{
+    const struct coordinator_options options = options_of();
+    struct code *const code = &play->coordinator.code;
+    const double ill[] = {0.731, 1.3e-11};
+
+    play_begin(play, &options);
+    for (uint32_t link = 0; link < SLOTS; link++)
+        play_hello(play, link, (const char *[]){"w0", "w1", "w2"}[link],
+                   link + 1);
+    erasure_close(&code->erasure); /* With what it knows of sets. */
+    assert_int_equal(erasure_init(&code->erasure, 2, SLOTS, 1), ERR_OK);
+    memcpy(code->erasure.row + 2 * 2, ill, sizeof ill);
+    memcpy(code->table.value + code->table.row[2], ill, sizeof ill);
+    play_step(play, (struct event){.kind = EVENT_JOURNALED});
+    make_answers(play, made);
+    play_say(play, 0, &made->answer[0]);
+    play_say(play, 2, &made->answer[2]);
+    assert_int_equal(play->coordinator.trainer.optim.step, 0);
+    assert_int_equal(play->coordinator.phase, COORDINATOR_ROUND);
+}
+
+/* What two say does not do: the third is waited for, and if that one goes, the
+ * round is begun anew with the living. */
+static void test_waits_for_who_decodes_well(void **state)
+{
+    struct answers made;
+    struct play play;
+
+    (void)state;
+    open_ill(&play, &made);
+    play_say(&play, 1, &made.answer[1]);
+    assert_int_equal(play.coordinator.trainer.optim.step, 1);
+    assert_true(play.coordinator.stats.worst_residual <= CODE_RESIDUAL_MAX);
+    play_close(&play);
+    open_ill(&play, &made);
+    play_step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 1});
+    assert_int_equal(play.coordinator.stats.redone, 1);
+    assert_int_equal(play.coordinator.code.slots, 2);
+    play_close(&play);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_two_of_three),
         cmocka_unit_test(test_residual_of_each_answer),
+        cmocka_unit_test(test_waits_for_who_decodes_well),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -646,9 +646,9 @@ static void check_set(const struct answers *all, const struct matrix *matrix,
             blockset_add(&answered, slot);
         part[slot] = made[slot];
     }
-    assert_int_equal(
-        erasure_pick(&all->code.erasure, &answered, ERASURE_RCOND, &set),
-        ERR_OK);
+    assert_int_equal(erasure_pick(&all->code.erasure, &answered, ERASURE_RCOND,
+                                  CODE_RESIDUAL_MAX, &set),
+                     ERR_OK);
     assert_true(set->residual <= CODE_RESIDUAL_MAX);
     for (uint32_t i = 0; i < set->count; i++) {
         scores[i] = all->scores[set->block[i]];

@@ -300,8 +300,8 @@ static void assert_forgets(const struct bench *bench, enum evaluation_kind kind)
         .tally = &tally};
 
     assert_int_equal(run(bench, kind, 1, NULL, &wanted), ERR_OK);
-    assert_int_equal(
-        tally_init(&tally, problem_dims(&bench->problem), chunks), ERR_OK);
+    assert_int_equal(tally_init(&tally, problem_dims(&bench->problem), chunks),
+                     ERR_OK);
     assert_int_equal(evaluator_open_problem(&bench->problem, &sampler_whole,
                                             pool_serial(), &evaluator),
                      ERR_OK);
