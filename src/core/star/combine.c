@@ -74,18 +74,51 @@ static void leave(struct coordinator *c, uint32_t id)
              row++)
             left[row] += factor * own[row];
     }
-    if (segment->first < c->segments.left_first)
-        c->segments.left_first = segment->first;
-    if (segment->end > c->segments.left_end)
-        c->segments.left_end = segment->end;
+}
+
+/* Where all that did not come ends, if it is counted from row `first` around
+ * the circle. */
+static uint32_t end_from(const struct coordinator *c, uint32_t first)
+{
+    const struct block_shape shape = product_blocks(c);
+    const struct segments *s = &c->segments;
+    uint32_t last = first;
+
+    for (uint32_t id = 0; id < c->piece_count; id++) {
+        const struct segment *segment = &s->list[id];
+        const uint32_t end = segment->first < first
+                                 ? segment->end + block_rows(&shape)
+                                 : segment->end;
+
+        if (!s->came[id] && end > last)
+            last = end;
+    }
+    return last;
+}
+
+/* The shortest arc of the circle that has all that did not come.  A member's
+ * arc may go around its end, and the rows between its two ranges, which nobody
+ * lacks, would cost as much as they do. */
+static void find_left(struct coordinator *c)
+{
+    struct segments *s = &c->segments;
+
+    s->left_first = s->left_end = 0;
+    for (uint32_t id = 0; id < c->piece_count; id++) {
+        const uint32_t first = s->list[id].first;
+        const uint32_t end = s->came[id] ? 0 : end_from(c, first);
+
+        if (first < end && (s->left_first == s->left_end ||
+                            end - first < s->left_end - s->left_first)) {
+            s->left_first = first;
+            s->left_end = end;
+        }
+    }
 }
 
 bool combine_more(struct coordinator *c)
 {
-    const struct block_shape shape = product_blocks(c);
-
-    c->segments.left_first = block_rows(&shape);
-    c->segments.left_end = 0;
+    find_left(c);
     memset(c->segments.left, 0,
            stride_of(c) * c->code.parts * sizeof *c->segments.left);
     for (uint32_t id = 0; id < c->piece_count; id++) {
@@ -104,7 +137,7 @@ bool combine_again(const struct coordinator *c)
 
 /* --- who multiplies what ------------------------------------------------- */
 
-/* Group g of the rows that are left. */
+/* Group g of the rows that are left, counted on beyond the last row. */
 static uint32_t group_row(const struct coordinator *c, uint32_t group)
 {
     const struct segments *s = &c->segments;
@@ -113,9 +146,27 @@ static uint32_t group_row(const struct coordinator *c, uint32_t group)
     return s->left_first + (uint32_t)(group * rows / s->groups);
 }
 
-/* Rows [first, end): what its set is to multiply. */
+struct range {
+    uint32_t first, end;
+};
+
+/* Of rows [first, end), counted so, those up to the last of a block, or those
+ * beyond it. */
+static struct range range_of(const struct coordinator *c, uint32_t first,
+                             uint32_t end, bool beyond)
+{
+    const struct block_shape shape = product_blocks(c);
+    const uint32_t rows = block_rows(&shape);
+
+    if (beyond)
+        return (struct range){first > rows ? first - rows : 0,
+                              end > rows ? end - rows : 0};
+    return (struct range){first < rows ? first : rows, end < rows ? end : rows};
+}
+
+/* What the group's set is to multiply these rows with. */
 static enum err spread(struct coordinator *c, uint32_t members, uint32_t group,
-                       uint32_t first, uint32_t end)
+                       struct range rows)
 {
     struct segments *s = &c->segments;
     const size_t stride = stride_of(c);
@@ -128,10 +179,11 @@ static enum err spread(struct coordinator *c, uint32_t members, uint32_t group,
     if (err != ERR_OK)
         return err;
     for (uint32_t part = 0; part < c->code.parts; part++)
-        s->answer[part] = s->left + part * stride + first;
+        s->answer[part] = s->left + part * stride + rows.first;
     for (uint32_t i = 0; i < set->count; i++)
-        s->part[i] = s->own + set->block[i] * stride + first;
-    erasure_spread(&c->code.erasure, set, end - first, s->answer, s->part);
+        s->part[i] = s->own + set->block[i] * stride + rows.first;
+    erasure_spread(&c->code.erasure, set, rows.end - rows.first, s->answer,
+                   s->part);
     product_note(c, set);
     return ERR_OK;
 }
@@ -145,50 +197,65 @@ static enum err spread_all(struct coordinator *c, uint32_t members)
     for (uint32_t group = 0; group < s->groups && err == ERR_OK;) {
         const uint32_t next = arcs_turn(s->arcs, members, s->groups, group);
 
-        err =
-            spread(c, members, group, group_row(c, group), group_row(c, next));
+        for (int beyond = 0; beyond < 2 && err == ERR_OK; beyond++) {
+            const struct range rows =
+                range_of(c, group_row(c, group), group_row(c, next), beyond);
+
+            if (rows.first < rows.end)
+                err = spread(c, members, group, rows);
+        }
         group = next;
     }
     return err;
 }
 
-/* Groups [first, end) of a member, as up to COMBINE_CUTS pieces. */
+static void add_piece(struct coordinator *c, uint32_t slot, struct range rows)
+{
+    struct segments *s = &c->segments;
+    const uint32_t id = c->piece_count;
+
+    if (rows.first >= rows.end)
+        return;
+    CHECK(id < s->max);
+    s->list[id] = (struct segment){.first = rows.first, .end = rows.end};
+    s->owner[id] = slot;
+    s->came[id] = false;
+    c->piece_in[id] = false;
+    c->piece_count++;
+}
+
+/* Groups [first, end) of a member, as up to COMBINE_CUTS pieces, and one more
+ * where they go beyond the last row. */
 static void cut(struct coordinator *c, uint32_t slot, uint32_t first,
                 uint32_t end, uint32_t cuts)
 {
-    struct segments *s = &c->segments;
     const uint64_t groups = end - first;
 
     for (uint32_t i = 0; i < cuts; i++) {
-        const uint32_t from = first + (uint32_t)(i * groups / cuts);
-        const uint32_t to = first + (uint32_t)((i + 1) * groups / cuts);
-        const uint32_t id = c->piece_count;
+        const uint32_t from =
+            group_row(c, first + (uint32_t)(i * groups / cuts));
+        const uint32_t to =
+            group_row(c, first + (uint32_t)((i + 1) * groups / cuts));
 
-        if (from == to || group_row(c, from) == group_row(c, to))
-            continue;
-        CHECK(id < s->max);
-        s->list[id] = (struct segment){.first = group_row(c, from),
-                                       .end = group_row(c, to)};
-        s->owner[id] = slot;
-        s->came[id] = false;
-        c->piece_in[id] = false;
-        c->piece_count++;
+        add_piece(c, slot, range_of(c, from, to, false));
+        add_piece(c, slot, range_of(c, from, to, true));
     }
 }
 
-/* An arc that wraps is two ranges of rows. */
+/* An arc that wraps is two ranges of rows, in the order of the circle: what a
+ * member has not delivered is then one arc, too. */
 static void cut_arc(struct coordinator *c, uint32_t slot, struct arc arc)
 {
     const uint32_t groups = c->segments.groups;
     const uint32_t end = arc.begin + arc.count;
     const uint32_t behind = end > groups ? end - groups : 0;
-    uint32_t cuts = COMBINE_CUTS;
+    const uint32_t cuts =
+        behind > 0 ? COMBINE_CUTS * (arc.count - behind) / arc.count + 1
+                   : COMBINE_CUTS;
 
-    if (behind > 0) {
-        cuts = COMBINE_CUTS * (arc.count - behind) / arc.count + 1;
-        cut(c, slot, 0, behind, COMBINE_CUTS + 1 - cuts);
-    }
     cut(c, slot, arc.begin, end - behind, cuts);
+    if (behind > 0)
+        cut(c, slot, 0, behind, COMBINE_CUTS + 1 - cuts);
 }
 
 static void send_pieces(struct coordinator *c, uint32_t slot,

@@ -58,7 +58,7 @@ void segments_close(struct coordinator *c)
 /* Pieces of a round, at most. */
 static uint32_t pieces_max(const struct code *code, bool combined)
 {
-    const uint32_t cut = combined ? code->slots * (COMBINE_CUTS + 1) : 0;
+    const uint32_t cut = combined ? code->slots * (COMBINE_CUTS + 2) : 0;
     const uint32_t most = cut > code->segments ? cut : code->segments;
 
     return most > code->piece_count ? most : code->piece_count;

@@ -64,7 +64,8 @@ struct segments {
     /* Input coding: combine.c. */
     double *own;  /* slots x rows of a block: what each multiplies. */
     double *left; /* parts x rows of a block: what is to be multiplied, ... */
-    uint32_t left_first, left_end; /* ... of these rows, ... */
+    uint32_t left_first, left_end; /* ... of these rows, beyond the last of a
+                                      block counted from its first, ... */
     uint32_t groups;               /* ... in so many. */
     uint32_t *owner;               /* Of each piece: its slot. */
     bool *came;                    /* ... and is it in the sum? */

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "code/preset.h"
 #include "sim/sim_case.h"
 
 enum { N = 5, S = 2 };
@@ -130,6 +131,58 @@ static void test_other_numbers(void **state)
     }
 }
 
+/* How long step 2 takes, with what happens in it. */
+static double elastic_step_s(const struct sim_fault *fault)
+{
+    struct preset_options preset = {
+        .name = "cec", .l = 10, .blocks = 20, .workers = 15, .seed = 1};
+    struct sim_options options = sim_options_default();
+    struct sim_result result;
+    struct why why = {{0}};
+    double took;
+
+    assert_int_equal(preset_spec(&preset, &options.code, &why), ERR_OK);
+    sim_bring_rows(&options);
+    options.rows = 640;
+    options.chunk_rows = 1;
+    options.slots = preset.workers;
+    options.chunk_us = 100 * MS_US;
+    options.optim = optim_defaults(OPTIM_GD);
+    options.optim.rows = options.rows;
+    options.optim.steps = 4;
+    options.settle_us = 1000 * SECOND_US;
+    options.script = fault;
+    options.script_count = fault != NULL;
+    options.series = true;
+    assert_int_equal(sim_run(&options, &result, &why), ERR_OK);
+    assert_true(result.finished && !result.violated);
+    assert_int_equal(result.series_count, 4);
+    took = result.series[2].t_s - result.series[1].t_s;
+    sim_result_close(&result);
+    return took;
+}
+
+/* On the way back rows that a leaver owed are computed by L others: of 15, 14
+ * are left, and what it owed, three quarters of its arc, takes 10/14 of the
+ * time that was left for it.  Not more where its arc goes around the end of the
+ * circle. */
+static void test_a_leave_costs_its_own_rows(void **state)
+{
+    const double whole = elastic_step_s(NULL);
+
+    (void)state;
+    for (uint32_t worker = 0; worker < 15; worker++) {
+        const struct sim_fault fault = {.kind = FAULT_LEAVE,
+                                        .step = 2,
+                                        .worker = worker,
+                                        .after_us =
+                                            (time_us)(.7 * whole * 1e6)};
+        const double took = elastic_step_s(&fault);
+
+        assert_true(took > 1.2 * whole && took < 1.3 * whole);
+    }
+}
+
 /* Fewer chunks than n-s: as many parts as chunks. */
 static void test_few_chunks(void **state)
 {
@@ -181,6 +234,7 @@ int main(void)
         cmocka_unit_test(test_every_model),
         cmocka_unit_test(test_every_two_die),
         cmocka_unit_test(test_other_numbers),
+        cmocka_unit_test(test_a_leave_costs_its_own_rows),
         cmocka_unit_test(test_few_chunks),
         cmocka_unit_test(test_order_statistic),
     };
