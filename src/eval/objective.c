@@ -6,6 +6,35 @@
 
 #include "eval/briefs.h"
 
+/* Of A: what a training asks of its columns is nothing to a product. */
+static enum err measure_matrix(struct bounds *bounds,
+                               const struct problem *problem, struct pool *pool,
+                               struct why *why)
+{
+    const enum err err = bounds_measure(bounds, problem, pool);
+
+    return err != ERR_RANGE
+               ? err
+               : why_set(why, err,
+                         "A's values are so large that the sums of their "
+                         "squares, by which products are known to be finite, "
+                         "might be no numbers: divide A by some power of 10");
+}
+
+static enum err measure(struct objective *o,
+                        const struct objective_options *options,
+                        const struct problem *problem, struct pool *pool,
+                        struct why *why)
+{
+    const enum err err = bounds_init(&o->bounds, options->data->stride);
+
+    if (err != ERR_OK)
+        return err;
+    return options->optim->kind == OPTIM_COLUMNS
+               ? measure_matrix(&o->bounds, problem, pool, why)
+               : bounds_measure_all(&o->bounds, problem, pool, why);
+}
+
 static enum err open_linear(struct objective *o,
                             const struct objective_options *options,
                             struct pool *pool, struct why *why)
@@ -13,11 +42,9 @@ static enum err open_linear(struct objective *o,
     const struct problem problem =
         problem_of(options->data, options->model, options->isa);
     const bool hollow = options->bounds != NULL;
-    enum err err =
-        hollow ? ERR_OK : bounds_init(&o->bounds, options->data->stride);
+    const enum err err =
+        hollow ? ERR_OK : measure(o, options, &problem, pool, why);
 
-    if (err == ERR_OK && !hollow)
-        err = bounds_measure_all(&o->bounds, &problem, pool, why);
     proved_init(&o->proved, hollow ? options->bounds : &o->bounds, &problem);
     o->scale = &o->proved.scale;
     o->brief = brief_rows(o->room, &problem, options->products, options->narrow,
