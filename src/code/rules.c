@@ -39,6 +39,7 @@ static const char *const names[TRAITS] = {
     [TRAIT_SHM] = "--bulk shm",
     [TRAIT_NEEDS_WORKERS] = "--code",
     [TRAIT_CHECKED] = "--verify",
+    [TRAIT_LIES] = "--chaos lie:",
     [TRAIT_RECORD] = "--record",
     [TRAIT_WANTS_BITWISE] = "--exact bitwise",
     [TRAIT_WANTS_NUMERIC] = "--exact numeric",
@@ -282,6 +283,10 @@ static const struct rule rules[] = {
      "<it> compares two workers' answers bit for bit, and code <code> answers "
      "with rounded mixtures that no two workers share; take steal, frc, rep, "
      "stream or partial-frc"},
+    {TRAIT(BLOCKS) | TRAIT(LIES), 0,
+     "--chaos lie: makes sums of gradients wrong, and code <code> answers with "
+     "products of coded data, which nobody compares; leave it out, or train "
+     "with a code of rows (steal, frc)"},
     {TRAIT(HASTY), TRAIT(CHECKED),
      "<it> waits for second answers, and code <code> ends a step without them; "
      "take steal, frc, rep, stream, partial-frc or agc"},

@@ -38,6 +38,7 @@ enum trait {
     TRAIT_SHM,
     TRAIT_NEEDS_WORKERS, /* What is asked for means nothing without them. */
     TRAIT_CHECKED,       /* --verify, --audit. */
+    TRAIT_LIES,          /* --chaos lie:. */
     TRAIT_RECORD,
     TRAIT_WANTS_BITWISE,
     TRAIT_WANTS_NUMERIC,

@@ -231,6 +231,9 @@ static void choose_workers(const struct setup *setup,
         choices_add(choices, TRAIT(ADAPTS), NULL);
     if (setup->adapt && setup->worst != EXACT_BITWISE)
         choices_add(choices, TRAIT(ADAPTS_FAR), NULL);
+    for (uint32_t i = 0; i < setup->chaos.count; i++)
+        if (setup->chaos.events[i].kind == CHAOS_LIE)
+            choices_add(choices, TRAIT(LIES), NULL);
     choices_class(choices, setup->exactness, wanted_class(recipe));
     choices->code = setup_code_name(setup);
 }
@@ -368,6 +371,8 @@ enum err setup_workers(struct setup *setup, struct recipe *recipe,
         err = take_sgd(recipe, why);
     if (err == ERR_OK)
         err = choose_code(setup, recipe, why);
+    if (err == ERR_OK && chaos != NULL)
+        err = chaos_parse(chaos, &setup->chaos, why);
     if (err == ERR_OK)
         err = setup_rules(setup, recipe, why);
     if (err == ERR_OK && owners_wanted(recipe))
@@ -379,8 +384,6 @@ enum err setup_workers(struct setup *setup, struct recipe *recipe,
     if (err == ERR_OK && delay != NULL)
         err = delay_load(delay, recipe_count(recipe, OPT_SEED), &setup->delay,
                          &setup->delay_files, why);
-    if (err == ERR_OK && chaos != NULL)
-        err = chaos_parse(chaos, &setup->chaos, why);
     if (err == ERR_FORMAT)
         err = ERR_RANGE; /* The command line's fault, not a file's. */
     /* Chunks are not known yet; any number finds n < s+1 before the data are

@@ -89,6 +89,10 @@ static const struct own_words list[] = {
     {OPT_STRAGGLERS,
      {.commands = CMD_PRODUCT,
       .help = "workers that may be slow or dead, where --code says no k=K"}},
+    {OPT_CHAOS,
+     {.commands = CMD_PRODUCT,
+      .help = "kill:w3@20, stop:w2@10+5, kill:coordinator@30, leave:w1@40, "
+              "join@25, kill=RATE/s, ..."}},
     {OPT_SEED, {.commands = CMD_PRODUCT, .help = "of random coefficients"}},
     {OPT_OUT,
      {.commands = CMD_PRODUCT,
