@@ -379,8 +379,10 @@ muster_cross_validate(struct muster_recipe *recipe,
 struct muster_product_info {
     size_t size;
     double residual;      /* The worst of the decoding; 0: all parts came. */
-    uint64_t approximate; /* Columns of B for which it was above 1e-12. */
-    double seconds;       /* First broadcast to last column. */
+    uint64_t approximate; /* Columns of B for which it was above 1e-12, of code
+                             cec 1e-9. */
+    double seconds;       /* First broadcast to last column, of this call: a
+                             run that it continued took its time before. */
     uint64_t deaths;      /* Of workers. */
 };
 

@@ -4,6 +4,7 @@
  * The product is written column after column, as it was made; numpy calls that
  * Fortran's order.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,6 +31,8 @@ struct product {
     struct waiting waiting;
     const char *folder; /* --out; NULL: one that is gone afterwards. */
     bool announced;
+    bool begun;      /* In this life, ... */
+    uint32_t first;  /* ... with this column. */
     time_us told_at; /* How far it is. */
 };
 
@@ -146,6 +149,10 @@ static void see(void *context, const struct trace *trace)
     if (!product->announced && option_given(&product->cli->options, OPT_LISTEN))
         product->announced =
             cluster_announce(product->cli, product->folder, false);
+    if (trace != NULL && trace->kind == TRACE_ROUND && !product->begun) {
+        product->begun = true;
+        product->first = trace->key.step;
+    }
     if (trace != NULL) {
         progress_event(&product->progress, trace);
         say(product, progress_sentence(&product->progress, trace, event));
@@ -168,7 +175,11 @@ static void describe(const struct product *product)
     char enough[48];
 
     (void)snprintf(enough, sizeof enough,
-                   all ? "all %u must answer" : "any %u answers do", enough_of);
+                   all && enough_of == 1 ? "it must answer"
+                   : all                 ? "all %u must answer"
+                   : enough_of == 1      ? "any %u answer does"
+                                         : "any %u answers do",
+                   enough_of);
     say_note(product->cli,
              "muster: %u by %u times %u column%s; %u worker%s, code %s: %s",
              setup->data.rows, setup->data.cols, setup->optim.steps,
@@ -240,40 +251,73 @@ static enum err write_product(const struct product *product,
     return err;
 }
 
+static void show_json(const struct product *product,
+                      const struct train_result *result, const char *path)
+{
+    const struct setup *setup = &product->setup;
+    char hash[DIGEST_TEXT];
+    json_t *const object = json_pack(
+        "{s:I, s:I, s:I, s:s, s:I, s:I, s:o, s:o, s:I, s:I, s:s}", "rows",
+        (json_int_t)setup->data.rows, "inner", (json_int_t)setup->data.cols,
+        "columns", (json_int_t)setup->optim.steps, "code", setup->code.name,
+        "workers", (json_int_t)setup->slots, "enough",
+        (json_int_t)code_spec_enough(&setup->code, setup->slots), "seconds",
+        json_number(result->elapsed_s), "residual",
+        json_number(result->stats.worst_residual), "approximate",
+        (json_int_t)result->stats.exactness[EXACT_APPROX], "coordinator_deaths",
+        (json_int_t)result->coordinator_deaths, "hash",
+        digest_text(&result->hash, hash));
+
+    /* By itself: a name that is no UTF-8 can be in no JSON, and the rest can.
+     */
+    (void)json_object_set_new(object, "written", json_string(path));
+    say_json(object);
+}
+
+static void show_text(const struct product *product,
+                      const struct train_result *result, const char *path)
+{
+    const struct setup *setup = &product->setup;
+    const uint32_t columns = setup->optim.steps;
+    const double limit = code_spec_elastic(&setup->code) ? CODE_RESIDUAL_BLOCKS
+                                                         : CODE_RESIDUAL_MAX;
+    char each[48] = "none of them now";
+
+    /* Those of an earlier life took their time then. */
+    if (product->begun && product->first < columns)
+        (void)snprintf(each, sizeof each, "%.3f s a column",
+                       result->elapsed_s / (columns - product->first));
+    (void)printf("product    %u by %u in %.3f s, %s; code %s, %u of %u "
+                 "answers\n",
+                 setup->data.rows, columns, result->elapsed_s, each,
+                 setup->code.name, code_spec_enough(&setup->code, setup->slots),
+                 setup->slots);
+    (void)printf("residual   %.1e at worst", result->stats.worst_residual);
+    if (result->stats.exactness[EXACT_APPROX] > 0)
+        (void)printf("; more than %.0e is class approx", limit);
+    (void)printf("\nwritten    %s\n", path);
+}
+
 static void show(const struct product *product,
                  const struct train_result *result)
 {
     const char *const path = option_text(&product->cli->options, OPT_PRODUCT);
-    const struct setup *setup = &product->setup;
-    const double each = result->elapsed_s / setup->optim.steps;
-    char hash[DIGEST_TEXT];
 
-    (void)digest_text(&result->hash, hash);
-    if (product->cli->json) {
-        say_json(json_pack(
-            "{s:s, s:I, s:I, s:I, s:s, s:I, s:I, s:o, s:o, s:I, s:I, s:s}",
-            "written", path, "rows", (json_int_t)setup->data.rows, "inner",
-            (json_int_t)setup->data.cols, "columns",
-            (json_int_t)setup->optim.steps, "code", setup->code.name, "workers",
-            (json_int_t)setup->slots, "enough",
-            (json_int_t)code_spec_enough(&setup->code, setup->slots), "seconds",
-            json_number(result->elapsed_s), "residual",
-            json_number(result->stats.worst_residual), "approximate",
-            (json_int_t)result->stats.exactness[EXACT_APPROX],
-            "coordinator_deaths", (json_int_t)result->coordinator_deaths,
-            "hash", hash));
-        return;
-    }
-    (void)printf("product    %u by %u in %.3f s, %.3f s a column; code %s, %u "
-                 "of %u answers\n",
-                 setup->data.rows, setup->optim.steps, result->elapsed_s, each,
-                 setup->code.name, code_spec_enough(&setup->code, setup->slots),
-                 setup->slots);
-    (void)printf("residual   %.1e at worst%s\n", result->stats.worst_residual,
-                 result->stats.exactness[EXACT_APPROX] > 0
-                     ? "; more than 1e-12 is class approx"
-                     : "");
-    (void)printf("written    %s\n", path);
+    if (product->cli->json)
+        show_json(product, result, path);
+    else
+        show_text(product, result, path);
+}
+
+/* As `train` has it where the state is saved; else there is nothing to go on
+ * with. */
+static int exit_code(const struct product *product,
+                     const struct train_result *result)
+{
+    const bool kept = product->folder != NULL && result->signal != SIGINT;
+
+    return result->signal == 0 || kept ? EXIT_PREEMPTED
+                                       : EXIT_SIGNAL + result->signal;
 }
 
 static int finish(struct product *product, const struct train_result *result)
@@ -281,18 +325,14 @@ static int finish(struct product *product, const struct train_result *result)
     struct why why = {0};
     enum err err;
 
-    if (!result->finished) {
-        const int status =
-            result->signal == 0 ? EXIT_PREEMPTED : EXIT_SIGNAL + result->signal;
-
+    if (!result->finished)
         return say_error(
-            product->cli, status,
+            product->cli, exit_code(product, result),
             "stopped after column %u of %u; nothing is written%s%s",
             result->steps, product->setup.optim.steps,
             product->folder == NULL ? ""
                                     : ", and the same command goes on from ",
             product->folder == NULL ? "" : product->folder);
-    }
     err = write_product(product, result, &why);
     if (err != ERR_OK)
         return say_why(product->cli, err, &why);

@@ -19,8 +19,7 @@
 #include "os/file/file.h"
 #include "os/random.h"
 
-#define DRAWS_MAX   100u
-#define CONFIG_FILE "config"
+#define DRAWS_MAX 100u
 
 /* The name that `latest` leads to; "" if there is none that makes sense. */
 static void read_latest(char name[RUN_NAME_SIZE])
@@ -140,8 +139,16 @@ static enum err read_own_options(struct options *options, const char *folder,
     enum err err;
 
     file_path_in(folder, CONFIG_FILE, path);
-    if (option_given(options, OPT_DATA) || !file_exists(path))
+    if (option_given(options, OPT_DATA))
         return ERR_OK;
+    if (!file_exists(path) && option_given(options, OPT_OWNERS))
+        return ERR_OK;
+    if (!file_exists(path))
+        return why_set(why, ERR_NOTFOUND,
+                       "--resume: %.200s has no file config, which says what "
+                       "is trained on what; give the command that began it "
+                       "again, with --resume",
+                       folder);
     err = config_check(path, why);
     return err != ERR_OK ? err : options_read_file(options, path, why);
 }

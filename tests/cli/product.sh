@@ -18,6 +18,7 @@ npy("deep.npy", "(1, 2, 1)", "<f8", [1, 2])
 npy("none.npy", "(0, 2)", "<f8", [])
 npy("nan.npy", "(2, 2)", "<f8", [1, 2, 3, float("nan")])
 npy("huge.npy", "(4, 1)", "<f8", [1e308] * 4)
+npy("tiny.npy", "(4, 2)", "<f8", [1e-200, 1, 2e-200, 2, 3e-200, 3, 0, 4])
 npy("huge_b.npy", "(1, 1)", "<f8", [1e308])
 END
 show() { python3 -c '
@@ -36,6 +37,14 @@ result = json.load(sys.stdin)
 print(sorted(result))
 print([result[key] for key in ("written", "rows", "inner", "columns", "code", "workers", "enough", "residual")])'
 show y.npy
+# A name that is no UTF-8 cannot be told in JSON; all else can.
+"$MUSTER" product A.npy x.npy "$(printf '\377.npy')" --quiet --format json | python3 -c '
+import json, sys
+print(sorted(json.load(sys.stdin)))'
+try tiny.npy x.npy tiny_out.npy --quiet | grep -v " s a column"
+show tiny_out.npy
+try A.npy B.npy out.npy -n 3 --chaos lie:w1@1
+try A.npy B.npy one.npy -n 2 --code mds:k=1 | sed '/ s a column/d; s/[0-9.]*e[-+][0-9]* at worst$/R at worst/'
 try A.npy B.npy
 try A.npy three.npy out.npy
 try x.npy B.npy out.npy

@@ -120,16 +120,39 @@ def stopped(tap):
     wait_step("stopped", 2)
     kill(process.pid, signal.SIGTERM)
     code, out, err = finish(process)
-    tap.ok(code == 128 + signal.SIGTERM and not Path("stopped.npy").exists()
+    tap.ok(code == 75 and not Path("stopped.npy").exists()
            and "goes on from" in out, "stopped: nothing is written",
            (code, out, err))
+    code, out, err = run("status", "stopped")
+    tap.ok(code == 1 and "the command that began it, given again" in err,
+           "status says what goes on with it", (code, out, err))
+    code, out, err = run("train", "--resume=stopped")
+    tap.ok(code == 1 and "the command that began it again" in err,
+           "and train what it lacks to do so", (code, out, err))
     npy.write("other.npy", npy.draw(INNER, COUNT, 3))
     code, out, err = run("product", "A.npy", "other.npy", "stopped.npy", *args,
                          "--format", "json")
     tap.ok(code != 0 and not Path("stopped.npy").exists(),
            "another B does not go on with it", (code, out, err))
+    process = begin("stopped.npy", *args)
+    wait_step("stopped", COUNT - 3)
+    kill(process.pid, signal.SIGINT)
+    tap.equal(finish(process)[0], 128 + signal.SIGINT, "Ctrl-C: as of train")
     done = product("stopped.npy", *args)
     same(tap, "gone on with", done, "stopped.npy")
+    code, out, err = run("product", *FILES, "again.npy", *args)
+    tap.ok(code == 0 and "0.000 s, none of them now" in out,
+           "columns of an earlier life are not divided by", (code, out, err))
+
+
+def gone(tap):
+    """Without --out there is nothing to go on with: the signal is told."""
+    process = begin("gone.npy", *CODE, "--delay", "exp:5")
+    child_named(process.pid, "w0")
+    kill(process.pid, signal.SIGTERM)
+    code, out, err = finish(process)
+    tap.ok(code == 128 + signal.SIGTERM, "nothing kept: ended by a signal",
+           (code, out, err))
 
 
 def slow(tap):
@@ -154,6 +177,7 @@ def main():
     killed(tap)
     joined(tap)
     stopped(tap)
+    gone(tap)
     slow(tap)
     tap.done()
 

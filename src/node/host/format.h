@@ -17,6 +17,8 @@
 #define FORMAT_FILE "format"
 #define SERIES_FILE "series" /* Of many trainings: learn/series/logbook.h. */
 
+#define CONFIG_FILE "config" /* What `muster train` was asked for. */
+
 /* Is there a run in it, or a series, to go on with? */
 bool format_holds_run(const char *folder);
 

@@ -86,6 +86,13 @@ static enum err say_silent(const char *folder, struct why *why)
     err = format_check(folder, why);
     if (err != ERR_OK)
         return err;
+    file_path_in(folder, CONFIG_FILE, path);
+    if (format_holds_run(folder) &&
+        !file_exists(path)) /* Of `muster product`, or of a program. */
+        return why_set(why, ERR_NOTFOUND,
+                       "%s: no run is going on there; the command that began "
+                       "it, given again, goes on with it",
+                       folder);
     return why_set(why, ERR_NOTFOUND,
                    "%s: no run is going on there; `muster train --resume=%s` "
                    "goes on with one that was stopped",
