@@ -221,6 +221,16 @@ static enum err read_book(struct logbook *book, const char *head, char *text,
     return err;
 }
 
+/* Links are not followed, nor pipes waited for. */
+static enum err say_not_plain(const struct logbook *book, const char *name,
+                              struct why *why)
+{
+    return why_set(why, ERR_DENIED,
+                   "%.200s/%s: not a plain file, and nothing else belongs "
+                   "there; remove it, then go on with --resume",
+                   book->path, name);
+}
+
 /* The head is in place whole or not at all. */
 static enum err begin_book(struct logbook *book, const char *head)
 {
@@ -238,6 +248,7 @@ static enum err open_book(struct logbook *book, const struct digest *plan,
                           struct why *why)
 {
     char head[sizeof HEAD + DIGEST_TEXT + 1], hex[DIGEST_TEXT];
+    const char *name = SERIES_FILE;
     uint8_t *text;
     size_t size;
     enum err err = folder_open(&book->folder, book->path, why);
@@ -247,14 +258,17 @@ static enum err open_book(struct logbook *book, const struct digest *plan,
     (void)snprintf(head, sizeof head, HEAD "%s\n", digest_text(plan, hex));
     err = disk_of(book)->ops->read(disk_of(book), SERIES_FILE, &text, &size);
     if (err == ERR_NOTFOUND) {
+        name = PARTIAL;
         err = begin_book(book, head);
     } else if (err == ERR_OK) {
         err = read_book(book, head, (char *)text, size, why);
         mem_free(text);
     }
+    if (err == ERR_DENIED)
+        return say_not_plain(book, name, why);
     return err == ERR_OK || err == ERR_MISMATCH
                ? err
-               : why_set(why, err, "%.200s/%s: %s", book->path, SERIES_FILE,
+               : why_set(why, err, "%.200s/%s: %s", book->path, name,
                          err_text(err));
 }
 
@@ -368,6 +382,8 @@ enum err logbook_add(struct logbook *book, const struct entry *entry,
     made.scores = hash_bytes(scores, count * sizeof *scores);
     if (!made.diverged)
         err = write_scores(book, &made, scores, count);
+    if (err == ERR_DENIED)
+        return say_not_plain(book, PARTIAL, why);
     size = put_line(&made, line);
     if (err == ERR_OK && size == 0)
         err = ERR_TOOBIG;

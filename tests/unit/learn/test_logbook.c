@@ -193,6 +193,31 @@ static void test_damaged_scores(void **state)
     assert_int_equal(logbook_count(book), 0);
 }
 
+/* What is in the way is named. */
+static void test_not_plain(void **state)
+{
+    const struct entry entry = {.trial = 5};
+    char path[FILE_PATH_SIZE];
+
+    (void)state;
+    path_of("scores-new", path);
+    assert_int_equal(file_link_atomic("elsewhere", path, &why), ERR_OK);
+    assert_int_equal(logbook_add(book, &entry, scores, 3, &why), ERR_DENIED);
+    assert_non_null(strstr(why.text, "/scores-new: not a plain file"));
+    assert_non_null(strstr(why.text, "remove it"));
+    file_remove(path);
+    add(5, 0);
+    logbook_close(book);
+    book = NULL;
+    path_of("series", path);
+    assert_int_equal(file_link_atomic("elsewhere", path, &why), ERR_OK);
+    assert_int_equal(logbook_open(scratch.path, &plan, &book, &why),
+                     ERR_DENIED);
+    assert_non_null(strstr(why.text, "/series: not a plain file"));
+    file_remove(path);
+    assert_int_equal(logbook_open(scratch.path, &plan, &book, &why), ERR_OK);
+}
+
 static void test_other_plan(void **state)
 {
     struct logbook *other = NULL;
@@ -215,6 +240,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_torn, begin, end),
         cmocka_unit_test_setup_teardown(test_damaged_line, begin, end),
         cmocka_unit_test_setup_teardown(test_damaged_scores, begin, end),
+        cmocka_unit_test_setup_teardown(test_not_plain, begin, end),
         cmocka_unit_test_setup_teardown(test_other_plan, begin, end),
     };
 
