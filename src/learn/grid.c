@@ -42,12 +42,34 @@ static bool is_key(int id)
     return false;
 }
 
+/* The first of two lists would count for nothing, and the same training twice
+ * for one. */
+static enum err check_twice(const struct grid *grid, const struct axis *axis,
+                            struct why *why)
+{
+    for (uint32_t i = 0; i < grid->axes; i++)
+        if (grid->axis[i].id == axis->id)
+            return why_set(why, ERR_RANGE,
+                           "--grid: two lists for %.48s; write one, of all "
+                           "values",
+                           axis->key);
+    for (uint32_t i = 0; i < axis->count; i++)
+        for (uint32_t j = 0; j < i; j++)
+            if (strcmp(value_of(axis, i), value_of(axis, j)) == 0)
+                return why_set(why, ERR_RANGE,
+                               "--grid %.48s: %.48s is there twice; leave one "
+                               "out",
+                               axis->key, value_of(axis, i));
+    return ERR_OK;
+}
+
 /* "c=0.1,1": cut at = and commas. */
 static enum err take_axis(struct grid *grid, char *word, struct why *why)
 {
     struct axis *axis = &grid->axis[grid->axes];
     char *equals = strchr(word, '=');
     const size_t length = strcspn(word, "=");
+    enum err err;
 
     if (grid->axes == GRID_AXES_MAX)
         return why_set(why, ERR_RANGE, "--grid: more than %u lists",
@@ -72,8 +94,9 @@ static enum err take_axis(struct grid *grid, char *word, struct why *why)
             *at = '\0';
             axis->count++;
         }
-    grid->axes++;
-    return ERR_OK;
+    err = check_twice(grid, axis, why);
+    grid->axes += err == ERR_OK;
+    return err;
 }
 
 enum err grid_parse(struct grid *grid, const char *text, struct why *why)

@@ -21,6 +21,8 @@ try --grid "c=0.1 threads=1,2"
 try --grid "c=x"
 try --grid "c"
 try --grid " "
+try --grid "c=1 c=2"
+try --grid "c=1,2,1"
 try --grid "c=1 l2=1"
 try --grid "model=linear,logistic"
 try --grid "c=1" -n 2 --record r.json
