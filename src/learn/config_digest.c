@@ -72,6 +72,10 @@ static void add_code(struct hasher *hasher, const struct setup *setup)
                       code->replicas, (int)code->decoding));
     if (code->narrow)
         add_line(hasher, line, snprintf(line, sizeof line, "blocks f32"));
+    if (code_spec_products(code))
+        add_line(hasher, line,
+                 snprintf(line, sizeof line, "blocks %u copies %u rule %d",
+                          code->blocks, code->copies, (int)code->rule));
     if (code->placement == PLACE_STALE)
         add_line(hasher, line,
                  snprintf(line, sizeof line, "staleness %u", code->staleness));

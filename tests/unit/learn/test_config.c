@@ -237,11 +237,43 @@ static void test_accuracy_of_smooth_losses_is_out(void **state)
     assert_true(digest_equal(&fine, &coarse));
 }
 
+/* Coded data round by who computes which piece, and from which blocks: every
+ * word of the code is in. */
+static void test_words_of_coded_data_are_in(void **state)
+{
+    static const char *const codes[] = {
+        "cec:l=2:p=6",
+        "cec:l=2:p=7",
+        "cec:l=3:p=6",
+        "cec:l=2:p=6:copies=2",
+        "cec:l=2:p=6:rule=cyclic",
+        "cec:l=2:p=6:pieces=2",
+        "mds:s=1",
+        "mds:s=2",
+    };
+    const size_t count = sizeof codes / sizeof *codes;
+
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        const struct digest one =
+            config_of("n=4 optim=gd chunk-rows=24", OPT_CODE, codes[i]);
+
+        for (size_t k = 0; k < count; k++) {
+            const struct digest other =
+                config_of("n=4 optim=gd chunk-rows=24", OPT_CODE, codes[k]);
+
+            if (digest_equal(&one, &other) != (i == k))
+                fail_msg("--code %s goes on as %s", codes[i], codes[k]);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_choice_is_in_or_out),
         cmocka_unit_test(test_rows_are_in),
+        cmocka_unit_test(test_words_of_coded_data_are_in),
         cmocka_unit_test(test_accuracy_of_smooth_losses_is_out),
     };
 
