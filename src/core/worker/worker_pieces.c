@@ -378,6 +378,12 @@ void worker_pieces_computed(struct worker *worker, const struct event *event,
                          actions); /* Its weights are gone: it is over. */
         return;
     }
+    if (event->err == ERR_NOMEM) { /* That says nothing about the numbers. */
+        worker_finish(worker, actions, ERR_NOMEM,
+                      "not enough memory to compute a piece of this job; free "
+                      "some, or give this machine fewer workers");
+        return;
+    }
     if (event->err != ERR_OK && !BUG(BUG_OLD_COMPUTE)) {
         refuse(worker, actions);
         return;

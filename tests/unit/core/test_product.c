@@ -182,6 +182,22 @@ static void test_not_finite_is_refused_once(void **state)
     close_play(&play);
 }
 
+/* Whoever has no memory leaves: a refusal would speak of the numbers, and cost
+ * it its name. */
+static void test_no_memory_is_no_refusal(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, true, true);
+    give(&play, EVALUATE_SCORES);
+    computed(&play, ERR_NOMEM);
+    assert_int_equal(stage_count_msg(&play.actions, MSG_REFUSE), 0);
+    assert_int_equal(stage_find_action(&play.actions, ACTION_FINISH)->err,
+                     ERR_NOMEM);
+    close_play(&play);
+}
+
 /* WORK-5: only strips of the block that a round has named are kept. */
 static void test_strips_of_the_block(void **state)
 {
@@ -366,6 +382,7 @@ int main(void)
         cmocka_unit_test(test_one_computation_one_row),
         cmocka_unit_test(test_one_copy),
         cmocka_unit_test(test_not_finite_is_refused_once),
+        cmocka_unit_test(test_no_memory_is_no_refusal),
         cmocka_unit_test(test_strips_of_the_block),
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_another_block),
