@@ -405,6 +405,7 @@ static bool hopeless(const struct coordinator *c)
 
 void deal_balance(struct coordinator *c, struct actions *actions)
 {
+    const uint64_t sent = c->assignments;
     struct segments *s = &c->segments;
 
     CHECK(code_spec_elastic(&c->code.spec));
@@ -422,4 +423,8 @@ void deal_balance(struct coordinator *c, struct actions *actions)
         combine_balance(c, actions);
     else
         deal_plan(c, actions);
+    /* Who has just been given something does not lag: when half of them are
+     * idle again there will be another look. */
+    if (c->assignments != sent)
+        s->look_at = TIME_NEVER;
 }

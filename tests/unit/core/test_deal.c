@@ -207,6 +207,51 @@ static void test_a_stop_while_others_are_silent(void **state)
     play_close(&play);
 }
 
+/* All that it owes now; what that brings it is for later. */
+static void answer_all(struct play *play, uint32_t link)
+{
+    bool owed[64] = {false};
+
+    for (uint32_t id = 0; id < play->coordinator.piece_count; id++)
+        owed[id] = owes(play, link, id);
+    for (uint32_t id = 0; id < play->coordinator.piece_count; id++) {
+        if (owed[id] && owes(play, link, id))
+            answer_one(play, link, id);
+    }
+}
+
+/* Half of them are idle at 100 ms: there will be a look at 130.  Somebody dies
+ * just before, and the idle ones get what it owed: they do not lag. */
+static void test_new_work_is_no_lag(void **state)
+{
+    struct play play;
+    struct coordinator *c = &play.coordinator;
+
+    (void)state;
+    open_elastic(&play);
+    assert_true(c->piece_count <= 64);
+    play.now += 100 * MS_US;
+    answer_all(&play, 0);
+    answer_all(&play, 1);
+    assert_int_equal(c->members[0].outstanding + c->members[1].outstanding, 0);
+    assert_int_equal(c->segments.look_at, 130 * MS_US + 1);
+    play.now += 29 * MS_US;
+    lose(&play, 3);
+    assert_true(c->members[0].outstanding + c->members[1].outstanding > 0);
+    play.now += 2 * MS_US;
+    play_step(&play, (struct event){.kind = EVENT_TIME});
+    for (uint32_t link = 0; link < 3; link++)
+        assert_false(c->members[link].lags);
+    answer_all(&play, 0);
+    answer_all(&play, 1);
+    assert_true(c->segments.look_at > play.now &&
+                c->segments.look_at < TIME_NEVER);
+    play.now = c->segments.look_at;
+    play_step(&play, (struct event){.kind = EVENT_TIME});
+    assert_true(c->members[2].lags);
+    play_close(&play);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +259,7 @@ int main(void)
         cmocka_unit_test(test_a_stop_on_the_way_back),
         cmocka_unit_test(test_a_stop_with_enough),
         cmocka_unit_test(test_a_stop_while_others_are_silent),
+        cmocka_unit_test(test_new_work_is_no_lag),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
