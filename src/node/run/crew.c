@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "node/host/result_file.h"
+#include "os/clock.h"
 #include "os/log.h"
 #include "os/run/confine.h"
 
@@ -93,6 +94,8 @@ static enum err start(struct crew *crew, struct crew_member *member,
     member->end = (struct process_end){0};
     member->reported = false;
     member->resume_at = 0;
+    member->restart_at = 0;
+    member->began_at = clock_now_us();
     return process_fork(how, &member->process.pid, why);
 }
 

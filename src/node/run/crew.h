@@ -27,6 +27,9 @@ struct crew_member {
     bool reported;                /* Its end was taken note of. */
     bool relay;
     uint32_t lives;       /* Of a relay. */
+    time_us began_at;     /* This life. */
+    uint32_t failures;    /* Lives in a row that ended as they began. */
+    time_us restart_at;   /* The next one begins; 0 = it is not to. */
     time_us resume_at;    /* Stopped until then; 0 = not stopped. */
     uint32_t resume_step; /* ... or until this step. */
 };

@@ -19,8 +19,10 @@
 #define DESERTED_US     (2 * SECOND_US)
 #define PARTING_US      (200 * MS_US) /* For workers, once the job is done. */
 #define PARTED_US       (2 * SECOND_US)
-#define DEATHS_US       (10 * SECOND_US)
 #define BACKOFF_US      (100 * MS_US)
+#define BACKOFF_MAX_US  (2 * SECOND_US)
+#define FAILURE_US      SECOND_US /* A shorter life was none. */
+#define FAILURES_TOLD   5u
 #define REGATHER_US     (80 * MS_US)
 #define REGATHER_FAR_US SECOND_US
 #define READ_BYTES      (16u << 10)
@@ -135,27 +137,68 @@ static void start_relay(struct supervisor *s, uint32_t index)
         log_line("a relay could not be started: %s", why.text);
 }
 
+static void start_again(struct supervisor *s, struct crew_member *member)
+{
+    char name[NAME_SIZE];
+
+    memcpy(name, member->process.name, NAME_SIZE);
+    member->restart_at = 0;
+    if (member->relay)
+        start_relay(s, (uint32_t)strtoul(name + 1, NULL, 10));
+    else
+        start_worker(s, name);
+}
+
+/* The wait before a life, after so many deaths in a row. */
+static time_us backoff(uint32_t deaths)
+{
+    time_us wait = deaths > 1 ? BACKOFF_US : 0;
+
+    for (uint32_t i = 2; i < deaths && wait < BACKOFF_MAX_US; i++)
+        wait *= 2;
+    return wait < BACKOFF_MAX_US ? wait : BACKOFF_MAX_US;
+}
+
+/* At once, as a rule; but one that fails as soon as it begins would keep a
+ * processor busy with nothing. */
+static void restart(struct supervisor *s, struct crew_member *member)
+{
+    const time_us now = clock_now_us();
+
+    if (now - member->began_at >= FAILURE_US)
+        member->failures = 0;
+    member->failures++;
+    if (member->failures == FAILURES_TOLD)
+        log_line("%s has failed %u times in a row as soon as it was started; "
+                 "it is started again from time to time",
+                 member->process.name, member->failures);
+    member->restart_at = now + backoff(member->failures);
+    if (member->restart_at == now)
+        start_again(s, member);
+}
+
+static void restart_due(struct supervisor *s, time_us now)
+{
+    for (uint32_t i = 1; i < s->crew.count && !s->stopping; i++) {
+        struct crew_member *member = &s->crew.members[i];
+
+        if (member->restart_at != 0 && now >= member->restart_at)
+            start_again(s, member);
+    }
+}
+
 /* Its workers knock at its socket, which we keep open.  One that cannot live
  * is given up: after a while they go past it. */
-static void relay_ended(struct supervisor *s, const struct crew_member *member)
+static void relay_ended(struct supervisor *s, struct crew_member *member)
 {
     if (process_failed(&member->end) && !s->stopping && !s->over &&
         member->lives < RELAY_LIVES_MAX)
-        start_relay(s, (uint32_t)strtoul(member->process.name + 1, NULL, 10));
+        restart(s, member);
 }
 
 static void join_one(void *context)
 {
     start_worker(context, NULL);
-}
-
-static bool dies_in_vain(struct supervisor *s, time_us now)
-{
-    const uint32_t most = SUPERVISOR_DEATHS_MAX;
-
-    s->deaths[s->death_count++ % most] = now;
-    return s->death_count >= most &&
-           now - s->deaths[s->death_count % most] < DEATHS_US;
 }
 
 /* What can be done after an end that nobody wanted. */
@@ -167,22 +210,19 @@ static const char *next_step(const struct supervisor *s)
 
 static void coordinator_killed(struct supervisor *s, int number)
 {
-    const time_us now = clock_now_us();
-
     account_coordinator_died(&s->account);
     if (s->stopping || s->told) {
         end(s, ERR_OK); /* Journal and checkpoint are what was asked for. */
         return;
     }
-    if (dies_in_vain(s, now)) {
+    if (++s->death_count >= SUPERVISOR_DEATHS_MAX) {
         end(s, why_set(s->why, ERR_CLOSED,
                        "the coordinator died %u times in a row (signal %d) "
                        "without finishing a step; %s",
                        s->death_count, number, next_step(s)));
         return;
     }
-    s->restart_at =
-        now + (s->death_count > 1 ? BACKOFF_US << (s->death_count - 2) : 0);
+    s->restart_at = clock_now_us() + backoff(s->death_count);
 }
 
 /* Has the coordinator left a result? */
@@ -255,7 +295,7 @@ static void check_workers(struct supervisor *s)
         if (member->end.code == CREW_STOP_CODE && !s->stopping && !s->over)
             stop(s, 0);
         if (died && s->options->respawn && !s->stopping && !s->over)
-            start_worker(s, name);
+            restart(s, member);
     }
 }
 
@@ -345,6 +385,7 @@ static void check_time(struct supervisor *s, time_us now)
         end(s, ERR_OK); /* It hangs; what is on disk is the state. */
     if (!s->stopping)
         chaos_run_time(&s->chaos, now);
+    restart_due(s, now);
     check_deserted(s, now);
     if (now >= s->tick_at) {
         watch(s, NULL);

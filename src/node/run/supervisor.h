@@ -7,8 +7,9 @@
  *
  *     coordinator killed   start the next life, at once the first time; if it
  *                          had been told to stop, that was the end
- *     worker killed        the core deals with it; --respawn starts it again
- *     relay killed         started again; its workers dial it, or past it
+ *     worker killed        the core deals with it; --respawn starts it again,
+ *                          after a pause if it only begins to fail again
+ *     relay killed         the same; its workers dial it, or past it
  *     SIGINT, SIGTERM,     ask the coordinator to end at a step boundary;
  *     SIGHUP, SIGUSR1      a second one ends everything at once
  *     --max-time           the same as a signal
@@ -47,8 +48,7 @@ struct supervisor {
     int pass_fd;  /* What the coordinator waits for at some steps; -1 = none. */
     struct trace_reader traces;
 
-    time_us restart_at; /* Of the coordinator; 0 = not waiting. */
-    time_us deaths[SUPERVISOR_DEATHS_MAX];
+    time_us restart_at;   /* Of the coordinator; 0 = not waiting. */
     uint32_t death_count; /* Without a commit since. */
     uint32_t lives;
 

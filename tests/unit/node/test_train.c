@@ -172,6 +172,81 @@ static void test_all_workers_die_and_nothing_is_kept(void **state)
     runs_close(&runs);
 }
 
+/* Kills one process again and again, each life after so many ticks. */
+struct killer {
+    const char *name;
+    uint32_t age, ticks; /* SIGTERM to the run after `ticks`. */
+    uint32_t lives, lived, ticked;
+    int pid;
+};
+
+static void kill_again(void *context, const struct trace *trace)
+{
+    struct killer *killer = context;
+    uint32_t count;
+    const struct train_process *list = train_processes(&count);
+
+    if (trace != NULL)
+        return;
+    if (++killer->ticked == killer->ticks)
+        (void)kill(getpid(), SIGTERM);
+    for (uint32_t i = 0; i < count; i++) {
+        if (list[i].pid <= 0 || strcmp(list[i].name, killer->name) != 0)
+            continue;
+        if (list[i].pid != killer->pid) {
+            killer->pid = list[i].pid;
+            killer->lived = 0;
+            killer->lives++;
+        }
+        if (++killer->lived == killer->age)
+            (void)kill(killer->pid, SIGKILL);
+    }
+}
+
+/* Lives of some seconds that finish no step are in vain, too. */
+static void test_a_coordinator_dies_slowly(void **state)
+{
+    struct killer killer = {.name = "coordinator", .age = 26};
+    struct train_result result;
+    struct runs runs;
+    struct why why = {0};
+
+    (void)state;
+    runs_open(&runs, 2);
+    assert_int_equal(delay_parse("exp:100000", 1, &runs.options.delay, &why),
+                     ERR_OK);
+    runs.options.watch = kill_again;
+    runs.options.watch_context = &killer;
+    runs.options.max_time_us = 120 * SECOND_US;
+    assert_int_equal(train_run(&runs.options, &result, &why), ERR_CLOSED);
+    assert_non_null(strstr(why.text, "died 5 times in a row"));
+    assert_int_equal(killer.lives, 5);
+    runs_close(&runs);
+}
+
+/* A worker that fails whenever it is started is started ever more rarely. */
+static void test_respawn_pauses(void **state)
+{
+    struct killer killer = {.name = "w0", .age = 1, .ticks = 30};
+    struct train_result result;
+    struct runs runs;
+    struct why why = {0};
+
+    (void)state;
+    runs_open(&runs, 2);
+    runs.options.optim.steps = 1000000;
+    runs.options.respawn = true;
+    assert_int_equal(delay_parse("exp:0.01", 1, &runs.options.delay, &why),
+                     ERR_OK);
+    runs.options.watch = kill_again;
+    runs.options.watch_context = &killer;
+    assert_int_equal(train_run(&runs.options, &result, &why), ERR_OK);
+    assert_int_equal(result.signal, SIGTERM);
+    assert_in_range(killer.lives, 3, 10);
+    train_result_close(&result);
+    runs_close(&runs);
+}
+
 /* Stops itself with a signal after some steps, then goes on to the end. */
 static void stop_at_ten(void *context, const struct trace *trace)
 {
@@ -292,6 +367,8 @@ int main(void)
         cmocka_unit_test(test_all_workers_die_and_nothing_is_kept),
         cmocka_unit_test(test_stop_and_resume),
         cmocka_unit_test(test_resume_needs_the_same_run),
+        cmocka_unit_test(test_a_coordinator_dies_slowly),
+        cmocka_unit_test(test_respawn_pauses),
         cmocka_unit_test(test_max_time),
         cmocka_unit_test(test_off_loopback_needs_a_token),
         cmocka_unit_test(test_with_a_token),
