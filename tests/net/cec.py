@@ -137,6 +137,22 @@ def test_waits(tap, name, code):
         finish(worker, 10)
 
 
+def test_stops(tap):
+    """Below l nothing can end: a stop does not wait for the step, which is
+    dropped; who knows the folder is told how to join."""
+    process = start("train", SMALL, "--steps", "2000", "--optim", "gd", "-n",
+                    "3", "--code", "cec:l=3:p=5", "--chaos", "kill:w1@40",
+                    "--out", "stops", "--format", "json")
+    wait_for(lambda: here("stops") == ["w0", "w2"], "two to be left")
+    stopped = run("stop", "stops")
+    code, text, err = finish(process)
+    result = result_of(text)
+    tap.ok(stopped.returncode == 0 and code == 75 and
+           result.get("steps") == 40, "a stop below l saves the last step",
+           (stopped.stderr, code, result.get("steps"), err))
+    tap.ok("muster join stops" in err, "below l it says how to join", err)
+
+
 def test_together(tap):
     """Three wait for their blocks: each strip is made once for all of them."""
     job = [SMALL, "--steps", 5, "--chunk-rows", 64, "--optim", "gd"]
@@ -206,6 +222,7 @@ def main():
     test_searches(tap)
     test_waits(tap, "one copy", "cec:l=2:p=6")
     test_waits(tap, "two copies", "cec:l=2:p=6:copies=2")
+    test_stops(tap)
     test_together(tap)
     test_narrow(tap, wanted)
     test_refused(tap)

@@ -55,6 +55,8 @@ static void on_trace(void *context, const struct trace *trace)
     if (trace->kind == TRACE_COMMIT)
         s->death_count = 0;
     s->told = s->told || trace->kind == TRACE_STOP;
+    if (trace->kind == TRACE_SHORT || trace->kind == TRACE_ENOUGH)
+        s->need = trace->kind == TRACE_SHORT ? (uint32_t)trace->b : 1;
     watch(s, trace);
     if (trace->kind == TRACE_ROUND && !s->stopping)
         chaos_run_step(&s->chaos, trace->key.step, clock_now_us());
@@ -211,6 +213,7 @@ static const char *next_step(const struct supervisor *s)
 static void coordinator_killed(struct supervisor *s, int number)
 {
     account_coordinator_died(&s->account);
+    s->need = 1; /* The next life will say. */
     if (s->stopping || s->told) {
         end(s, ERR_OK); /* Journal and checkpoint are what was asked for. */
         return;
@@ -299,13 +302,24 @@ static void check_workers(struct supervisor *s)
     }
 }
 
+static uint32_t workers_alive(const struct supervisor *s)
+{
+    return crew_workers_alive(&s->crew) + account_strangers_alive(&s->account);
+}
+
+/* May anybody else come?  Who knows the folder of a run that has some workers
+ * left can join it. */
+static bool may_come(const struct supervisor *s)
+{
+    return s->options->listen != NULL || s->options->parts != NULL ||
+           s->options->respawn || chaos_run_joins(&s->chaos) ||
+           (workers_alive(s) > 0 && !s->options->scratch);
+}
+
 /* A run that nobody can help any more must say so, not wait. */
 static void check_deserted(struct supervisor *s, time_us now)
 {
-    const bool hope = crew_workers_alive(&s->crew) > 0 ||
-                      s->options->listen != NULL || s->options->parts != NULL ||
-                      s->options->respawn || chaos_run_joins(&s->chaos) ||
-                      account_strangers_alive(&s->account) > 0;
+    const bool hope = workers_alive(s) >= s->need || may_come(s);
 
     if (hope || s->stopping)
         s->deserted_at = 0;
@@ -313,6 +327,7 @@ static void check_deserted(struct supervisor *s, time_us now)
         s->deserted_at = now;
     else if (now - s->deserted_at >= DESERTED_US) {
         s->deserted = true;
+        s->left = workers_alive(s);
         stop(s, 0); /* The coordinator saves the last step. */
     }
 }
@@ -321,6 +336,11 @@ static enum err how_ended(struct supervisor *s)
 {
     if (s->err != ERR_OK || !s->deserted)
         return s->err;
+    if (s->left > 0)
+        return why_set(s->why, ERR_CLOSED,
+                       "a step needs %u workers, %u are left, and nobody can "
+                       "join this run; %s",
+                       s->need, s->left, next_step(s));
     return why_set(s->why, ERR_CLOSED, "all workers are gone; %s",
                    next_step(s));
 }
@@ -524,6 +544,7 @@ enum err supervisor_run(struct supervisor *supervisor, struct why *why)
     s->waiter.fd = -1;
     s->trace_fd = -1;
     s->pass_fd = -1;
+    s->need = 1;
     s->why = why;
     s->max_time_at = s->options->max_time_us > 0 ? now + s->options->max_time_us
                                                  : TIME_NEVER;

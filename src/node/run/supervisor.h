@@ -59,8 +59,10 @@ struct supervisor {
     time_us stop_until;
     time_us max_time_at;
     bool timed_out;      /* That is why it stops. */
-    time_us deserted_at; /* Nobody is left to compute; 0 = somebody is. */
-    bool deserted;       /* ... and that is why it ends. */
+    uint32_t need;       /* Workers that the step waits for; or 1. */
+    time_us deserted_at; /* Fewer are left, for good; 0 = not so. */
+    bool deserted;       /* ... and that is why it ends, ... */
+    uint32_t left;       /* ... with so many. */
     time_us tick_at;
     bool over;
     enum err err;

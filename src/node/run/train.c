@@ -706,6 +706,7 @@ static void describe_processes(struct train *train)
         .parts = options->parts,
         .isa = options->isa,
         .folder = options->out,
+        .scratch = options->scratch,
         .token = token,
         .board = train->board,
         .chaos = options->chaos.count > 0 ? &options->chaos : NULL,

@@ -697,13 +697,15 @@ static void log_owner(const struct trace *trace)
                  trace->key.step, first, last, trace->name);
 }
 
-static void log_short(const struct trace *trace)
+static void log_short(const struct node *node, const struct trace *trace)
 {
     if (trace->kind == TRACE_SHORT)
         log_line("step %u: %llu machines are here and %llu are needed; the "
-                 "step waits for more to join",
+                 "step waits for more to join%s%.200s",
                  trace->key.step, (unsigned long long)trace->a,
-                 (unsigned long long)trace->b);
+                 (unsigned long long)trace->b,
+                 node->options->scratch ? "" : ": muster join ",
+                 node->options->scratch ? "" : node->options->folder);
     else if (trace->kind == TRACE_ENOUGH)
         log_line("step %u: %llu machines are here; it goes on", trace->key.step,
                  (unsigned long long)trace->a);
@@ -714,7 +716,7 @@ static void do_trace(struct node *node, const struct trace *trace)
     log_trust(trace);
     log_peer(trace);
     log_owner(trace);
-    log_short(trace);
+    log_short(node, trace);
     trace_writer_add(&node->traces, trace);
 }
 

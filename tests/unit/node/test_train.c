@@ -172,6 +172,25 @@ static void test_all_workers_die_and_nothing_is_kept(void **state)
     runs_close(&runs);
 }
 
+/* Some are left, but too few, and nobody can find the run to join it. */
+static void test_too_few_are_left(void **state)
+{
+    struct train_result result;
+    struct runs runs;
+    struct why why = {0};
+
+    (void)state;
+    runs_open(&runs, 1000);
+    runs_code(&runs, "cec", 1);
+    runs_chaos(&runs, "kill:w0@3,kill:w1@3,kill:w2@3");
+    runs.options.scratch = true;
+    runs.options.max_time_us = 60 * SECOND_US;
+    assert_int_equal(train_run(&runs.options, &result, &why), ERR_CLOSED);
+    assert_non_null(strstr(why.text, " workers, 1 are left, and nobody can "
+                                     "join this run; nothing is saved"));
+    runs_close(&runs);
+}
+
 /* Kills one process again and again, each life after so many ticks. */
 struct killer {
     const char *name;
@@ -367,6 +386,7 @@ int main(void)
         cmocka_unit_test(test_all_workers_die_and_nothing_is_kept),
         cmocka_unit_test(test_stop_and_resume),
         cmocka_unit_test(test_resume_needs_the_same_run),
+        cmocka_unit_test(test_too_few_are_left),
         cmocka_unit_test(test_a_coordinator_dies_slowly),
         cmocka_unit_test(test_respawn_pauses),
         cmocka_unit_test(test_max_time),
