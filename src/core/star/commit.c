@@ -177,7 +177,7 @@ static void fail_contradicted(struct coordinator *c, struct actions *actions)
 /* Must what is journaled now be durable before anyone hears of it? */
 static bool is_urgent(const struct coordinator *c)
 {
-    return c->trainer.ledger.options.sync || c->stopping ||
+    return c->trainer.ledger.options.sync || c->stopping != STOPPING_NOT ||
            (!coordinator_promises_bits(c) && !BUG(BUG_UNSYNCED_STEP)) ||
            trainer_done(&c->trainer);
 }
@@ -490,11 +490,11 @@ static void end_job(struct coordinator *c, struct actions *actions)
  * judge, after the last worker had gone. */
 void commit_abandon(struct coordinator *c, struct actions *actions)
 {
-    if (!c->stopping || ledger_waits(&c->trainer.ledger) ||
+    if (c->stopping == STOPPING_NOT || ledger_waits(&c->trainer.ledger) ||
         !(c->phase == COORDINATOR_GATHERING ||
           (c->phase == COORDINATOR_ROUND && round_forsaken(c))))
         return;
-    c->abandoned = true;
+    c->stopping = STOPPING_NOW;
     c->phase = COORDINATOR_COMMITTING;
     end_without_update(c, actions);
 }
@@ -508,7 +508,8 @@ void commit_advance(struct coordinator *c, struct actions *actions)
         ask_measure(c, actions);
         return;
     }
-    if (c->gave_up != ERR_OK || c->abandoned || (c->stopping && boundary) ||
+    if (c->gave_up != ERR_OK || c->stopping == STOPPING_NOW ||
+        (c->stopping == STOPPING_AT_BOUNDARY && boundary) ||
         trainer_done(&c->trainer)) {
         end_job(c, actions);
         return;

@@ -509,7 +509,8 @@ static void on_time(struct coordinator *c, struct actions *actions)
 
 static void on_stop(struct coordinator *c, struct actions *actions)
 {
-    c->stopping = true;
+    if (c->stopping == STOPPING_NOT)
+        c->stopping = STOPPING_AT_BOUNDARY;
     (void)coordinator_trace(c, actions, TRACE_STOP, LINK_NONE);
 }
 

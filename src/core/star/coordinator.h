@@ -352,12 +352,18 @@ enum coordinator_phase {
     COORDINATOR_FAILED,
 };
 
+/* EVENT_STOP came. */
+enum coordinator_stop {
+    STOPPING_NOT,
+    STOPPING_AT_BOUNDARY,
+    STOPPING_NOW, /* Without the step at hand, which cannot end. */
+};
+
 struct coordinator {
     struct coordinator_options options;
     enum coordinator_phase phase;
     time_us now;
-    bool stopping;     /* EVENT_STOP came: end at the next boundary, ... */
-    bool abandoned;    /* ... or without the step at hand, which cannot end. */
+    enum coordinator_stop stopping;
     time_us looked_at; /* Last EVENT_TIME. */
     bool backlog; /* Of the event at hand: it is still on its way to them. */
 
