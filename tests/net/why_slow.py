@@ -26,12 +26,15 @@ def ask(folder, name, *more):
     return next((w for w in workers if w["name"] == name), {})
 
 
-def behind(folder, name, factor, *more):
+def behind(folder, name, factor, *more, cause=None):
     """What is said of a worker once it is that many times behind: by then its
-    trouble fills the window."""
-    return wait_for(lambda: (lambda w: w if (w.get("factor") or 0) > factor
-                             else None)(ask(folder, name, *more)),
-                    f"{name} to be behind")
+    trouble fills the window, unless this machine has troubles of its own; so
+    one may wait for the cause to be named."""
+    def look():
+        now = ask(folder, name, *more)
+        return now if (now.get("factor") or 0) > factor and \
+            cause in (None, now["cause"]) else None
+    return wait_for(look, f"{name} to be behind, cause {cause}")
 
 
 def end(job, folder):
@@ -115,7 +118,7 @@ def test_narrow(tap):
                                        {"workers": []})["workers"]),
                  "an answer from far away")
         proxy.narrow(60000)
-        said = behind("c", "far", 4, "--token-file", "c.token")
+        said = behind("c", "far", 4, "--token-file", "c.token", cause="network")
         tap.equal(said["cause"], "network", "a narrow road: network")
         run("stop", "c", "--token-file", "c.token")
         job.finish()
