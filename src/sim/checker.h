@@ -41,6 +41,7 @@ struct checker {
     struct oracle *oracle;
     bool averages;        /* Code `local`, with gradients to redo. */
     enum exactness class; /* What the code promises. */
+    bool elastic;         /* Sets of answers come as they come. */
     bool searches;        /* Steps are found by trials on a line. */
     bool gullible;        /* Lies may get through: bits prove nothing. */
     bool violated;

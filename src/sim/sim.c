@@ -185,6 +185,7 @@ static enum err open_world(struct world *world, struct why *why)
             &world->checker, &world->oracle, class, options->code.staleness,
             world->coordinator.listener.links + world->coordinator.leaves);
     world->checker.gullible = options->gullible;
+    world->checker.elastic = code_spec_elastic(&options->code);
     world->checker.searches = options->optim.kind == OPTIM_LBFGS ||
                               options->optim.kind == OPTIM_NEWTON;
     if (err == ERR_OK)

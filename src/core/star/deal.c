@@ -357,7 +357,7 @@ static void look_for_laggards(struct coordinator *c)
     c->segments.changed = true;
 }
 
-/* Whoever came in mid-round takes the lowest free block at once. */
+/* Whoever came in mid-round takes a free block at once. */
 static void seat(struct coordinator *c)
 {
     for (uint32_t i = 0; i < c->alive; i++)

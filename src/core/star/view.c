@@ -1,7 +1,9 @@
 /*
  * view.c - a view is a numbered decision which worker fills which slot of which
- * code.  It is formed at a step boundary and durable before a round carries it;
- * this file chooses the code, fills the slots and makes room for both.
+ * code.  It is formed between rounds, or where one is begun anew, and durable
+ * before a round carries it; only of elastic codes a seat is filled in
+ * mid-round (SEG-2).  This file chooses the code, fills the slots and makes
+ * room for both.
  */
 #include <math.h>
 #include <stdio.h>
@@ -70,8 +72,7 @@ static size_t coded_numbers(const struct coordinator *c,
 }
 
 /* Besides init and adapt_look, the only place where the coordinator allocates:
- * a new code has other tables.  It happens at a step boundary, never inside a
- * round. */
+ * a new code has other tables.  What the round at hand had is void then. */
 static enum err room_make(struct coordinator *c, const struct code *code)
 {
     const enum err err = segments_room(c, code);
