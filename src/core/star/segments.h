@@ -25,7 +25,7 @@
 #include "code/blockset.h"
 #include "code/residual.h"
 
-#define COMBINE_CUTS  4u /* Pieces of a member. */
+#define COMBINE_CUTS 4u /* Pieces of a member. */
 
 struct segment {
     uint32_t first, end;  /* Of the numbers, or rows. */
