@@ -431,6 +431,11 @@ const struct family *setup_family(const struct setup *setup)
     return setup->family != NULL ? setup->family : &linear_family;
 }
 
+bool setup_is_coded(const struct setup *setup)
+{
+    return setup->slots > 0 && code_spec_products(&setup->code);
+}
+
 struct optim_options setup_optim(const struct setup *setup,
                                  const struct code_spec *code)
 {

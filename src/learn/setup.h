@@ -138,6 +138,9 @@ MUST_CHECK enum err setup_model(const struct setup *setup,
                                 const struct recipe *recipe,
                                 enum model_kind *model, struct why *why);
 
+/* Are the data coded, so that workers give products and no sums? */
+bool setup_is_coded(const struct setup *setup);
+
 /* The optimiser as the coordinator runs it under a code: with `local` it
  * averages, and its steps are the averages. */
 struct optim_options setup_optim(const struct setup *setup,

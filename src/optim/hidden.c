@@ -6,6 +6,7 @@
 #include "optim/hidden.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "math/vec.h"
 #include "optim/cholesky.h"
@@ -125,11 +126,21 @@ bool hidden_asks(const struct optim_options *options, uint32_t dims,
     const double norm = outcome->gradient_norm;
 
     return outcome->end == OPTIM_CONVERGED &&
-           (options->kind == OPTIM_LBFGS || outcome->doubtful) &&
+           (options->kind == OPTIM_LBFGS || options->line ||
+            outcome->doubtful) &&
            !options->kinks && options->tol <= 0 && options->gap <= 0 &&
            dims <= OPTIM_DENSE_MAX &&
            norm * norm >
                4 * options->l2 * PROMISE_SMALL * fabs(outcome->objective);
+}
+
+/* What a step of Newton's method would gain: G' f''^-1 G / 2. */
+static double decrement(uint32_t dims, const double *factor,
+                        const double *gradient, double *work)
+{
+    memcpy(work, gradient, dims * sizeof *work);
+    cholesky_solve(factor, dims, work);
+    return vec_dot(gradient, work, dims) / 2;
 }
 
 void hidden_judge_sums(const struct optim_options *options, uint32_t dims,
@@ -146,4 +157,11 @@ void hidden_judge_sums(const struct optim_options *options, uint32_t dims,
     }
     cholesky_factor(hessian, dims);
     hidden_judge(options, dims, hessian, gradient, rounding, work, outcome);
+    /* Without a metric the curvature that a run went by may be any. */
+    if (options->line && !outcome->doubtful &&
+        decrement(dims, hessian, gradient, work) >
+            PROMISE_SMALL * fabs(outcome->objective)) {
+        outcome->end = OPTIM_STALLED;
+        outcome->hidden = outcome->beside = 0;
+    }
 }

@@ -148,9 +148,12 @@ static enum err settle(const struct setup *setup, struct pool *pool,
                        struct train_result *result)
 {
     const struct problem problem = setup_problem(setup);
+    struct optim_options optim = setup->optim;
     struct optim_outcome *outcome = &result->outcome;
     enum err err = ERR_OK;
 
+    if (setup_is_coded(setup))
+        optim_on_scores(&optim);
     if (setup->exactness == EXACT_APPROX) {
         /* Estimated sums may put the start anywhere; the rows tell. */
         outcome->at_model = false;
@@ -161,8 +164,7 @@ static enum err settle(const struct setup *setup, struct pool *pool,
         err = evaluate_outcome(&problem, pool, &setup->optim, result->weights,
                                outcome);
     if (err == ERR_OK)
-        err = evaluate_hidden(&problem, pool, &setup->optim, result->weights,
-                              outcome);
+        err = evaluate_hidden(&problem, pool, &optim, result->weights, outcome);
     return err;
 }
 

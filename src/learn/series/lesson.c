@@ -142,10 +142,12 @@ static enum err judge(const struct lesson *lesson, struct pool *pool,
 }
 
 /* Until then the objective may be that of the point before, of a batch, or, of
- * a code that leaves answers out, of some rows. */
+ * a code that leaves answers out, of some rows; and what ended it may be an
+ * estimate that coded data do not bear out. */
 static bool is_open(const struct setup *part, const struct alone_result *result)
 {
     return setup_family(part)->apart || !result->outcome.at_model ||
+           setup_is_coded(part) ||
            (part->slots > 0 && part->exactness == EXACT_APPROX);
 }
 
