@@ -19,6 +19,7 @@ npy("none.npy", "(0, 2)", "<f8", [])
 npy("nan.npy", "(2, 2)", "<f8", [1, 2, 3, float("nan")])
 npy("huge.npy", "(4, 1)", "<f8", [1e308] * 4)
 npy("tiny.npy", "(4, 2)", "<f8", [1e-200, 1, 2e-200, 2, 3e-200, 3, 0, 4])
+npy("uneven.npy", "(4, 2)", "<f8", [1e-8, 2e-8, 1, 1, 2, 2, 3, 3])
 npy("huge_b.npy", "(1, 1)", "<f8", [1e308])
 END
 show() { python3 -c '
@@ -43,6 +44,10 @@ import json, sys
 print(sorted(json.load(sys.stdin)))'
 try tiny.npy x.npy tiny_out.npy --quiet | grep -v " s a column"
 show tiny_out.npy
+# Rows that are far smaller than others lose digits where they are added to them.
+for code in mds:k=2 cec:l=2 uncoded; do
+	"$MUSTER" product uneven.npy x.npy uneven_out.npy --force -n 3 --code $code >/dev/null
+done
 try A.npy B.npy out.npy -n 3 --chaos lie:w1@1
 try A.npy B.npy one.npy -n 2 --code mds:k=1 | sed '/ s a column/d; s/[0-9.]*e[-+][0-9]* at worst$/R at worst/'
 try A.npy B.npy

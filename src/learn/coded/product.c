@@ -4,6 +4,7 @@
  */
 #include "learn/coded/product.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +25,7 @@
 #define PART_CHUNKS 16u
 /* Numbers of the product: what a run hands over. */
 #define NUMBERS_MAX SUM_DIMS_MAX
+#define UNEVEN_MOST 1e4 /* Of rows: as much is lost of 1e-16. */
 
 /* --- workers and code ----------------------------------------------------- */
 
@@ -173,6 +175,32 @@ static enum err fill_rows(struct dataset *data, const struct memory_rows *a,
     return ERR_OK;
 }
 
+/* A block is a sum of rows: of one that is far smaller than another it is added
+ * to, that many digits are lost. */
+static void tell_uneven(const struct setup *setup)
+{
+    const struct dataset *const data = &setup->data;
+    double least = HUGE_VAL, most = 0;
+
+    if (setup->code.stragglers == 0 && !code_spec_elastic(&setup->code))
+        return; /* Rows as they are. */
+    for (uint32_t i = 0; i < data->rows; i++) {
+        const double *const row = dataset_row(data, i);
+        double size = 0;
+
+        for (uint32_t j = 0; j < data->cols; j++)
+            size = fmax(size, fabs(row[j]));
+        least = size > 0 ? fmin(least, size) : least;
+        most = fmax(most, size);
+    }
+    if (most > UNEVEN_MOST * least)
+        setup_note(setup,
+                   "rows of A have numbers up to %.1e and only up to %.1e: "
+                   "coded, the small ones may be right to %.0e of themselves; "
+                   "--code uncoded keeps them, or bring rows to one size",
+                   most, least, DBL_EPSILON * most / least);
+}
+
 static enum err take_rows(struct setup *setup, const struct memory_rows *a,
                           struct why *why)
 {
@@ -193,8 +221,10 @@ static enum err take_rows(struct setup *setup, const struct memory_rows *a,
     err = fill_rows(&setup->data, a, why);
     if (err == ERR_OK)
         err = check_block(setup, parts, why);
-    if (err == ERR_OK)
+    if (err == ERR_OK) {
         dataset_know(&setup->data); /* Many ask. */
+        tell_uneven(setup);
+    }
     return err;
 }
 
