@@ -10,3 +10,5 @@ import json, sys
 code = json.load(sys.stdin)
 print(code["exactness"], code["certificate"]["patterns"],
       code["certificate"]["worst_residual"] < 1e-12, code["matrix"][2])'
+# With as many workers as there are blocks, if nobody says: figure 1 of the paper.
+"$MUSTER" codes cec:l=3:p=6

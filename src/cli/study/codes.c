@@ -136,6 +136,8 @@ static enum err view_build(struct view *view, const struct options *options,
         return err;
     if (preset.matrix != NULL && given == 0)
         workers = preset.matrix->rows;
+    if (preset.blocks > 0 && given == 0)
+        workers = preset.blocks;
     preset.workers = workers;
     err = preset_spec(&preset, &spec, why);
     if (err != ERR_OK)
