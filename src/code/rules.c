@@ -128,6 +128,10 @@ static const struct rule rules[] = {
     {TRAIT(AVERAGES), TRAIT(ENDS),
      "<it> means nothing to code <code>: no worker sees the gradient of all "
      "rows"},
+    {TRAIT(APPROX) | TRAIT(BLOCKS) | TRAIT(SEARCHES), 0,
+     "--optim <optim> compares sums to many digits, and code <code> restores "
+     "fewer here: leave out --storage f32 if that is given, take fewer "
+     "stragglers, or --optim agd"},
     {TRAIT(APPROX) | TRAIT(SEARCHES), 0,
      "--optim <optim> compares sums over all rows, and code <code> leaves some "
      "out; take an exact code (steal, frc, rep, uncoded) or --optim agd"},

@@ -4,6 +4,7 @@ try() { "$MUSTER" train "$@" --steps 3 --quiet; echo "exit $?"; }
 try gen:gmm:800,20 -n 3 --code mds --stragglers 3
 try gen:gmm:800,20 -n 4 --code mds --optim sgd
 try gen:digits:300 -n 4 --code mds --model softmax
+try gen:gmm:800,20 -n 4 --code mds --storage f32 --optim lbfgs
 try gen:gmm:800,20 -n 4 --code mds --exact bitwise
 try gen:gmm:800,20 -n 4 --code mds:stop=first:2
 try gen:gmm:800,20 -n 4 --code mds:stop=deadline:1
