@@ -114,7 +114,7 @@ static void blank(struct scene *scene, uint32_t copies)
         struct block_term *terms = mem_new(parts, sizeof *terms);
         const bool plain = b < scene->plain;
 
-        CHECK(terms != NULL);
+        CHECK(terms != NULL && parts > 0);
         for (uint32_t part = 0; part < parts; part++)
             terms[part] = (struct block_term){
                 .part = part,

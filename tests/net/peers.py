@@ -118,7 +118,8 @@ def takes_over(tap):
     result = ended(process, joiners)
     data = result.get("data", {})
     tap.ok(well(result, wanted), "a joiner takes over: the same hash", result)
-    tap.ok(data["shipped"] <= 1.25 * CHUNKS and data["peers"] > CHUNKS,
+    # The two who began may both have been sent theirs, who came later not.
+    tap.ok(data["shipped"] <= 2 * CHUNKS and data["peers"] >= CHUNKS,
            "... and has its rows from a peer", data)
 
 

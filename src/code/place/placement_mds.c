@@ -48,9 +48,12 @@ static enum err mds_draw(struct code *code, uint32_t draw)
 {
     struct erasure *const erasure = &code->erasure;
     const uint32_t k = mds_parts(code);
-    const enum err err = erasure_init(erasure, k, code->slots, code->spec.seed);
+    enum err err;
 
     (void)draw;
+    if (erasure->room != NULL)
+        return ERR_OK; /* Another would be the same. */
+    err = erasure_init(erasure, k, code->slots, code->spec.seed);
     for (uint32_t slot = k; err == ERR_OK && slot < code->slots; slot++)
         memcpy(code->table.value + code->table.row[slot],
                erasure->row + (size_t)slot * k, k * sizeof *erasure->row);
