@@ -313,10 +313,13 @@ def other_way(cluster, cut, heal):
     """All their roads are cut but one: they must find it while it lasts."""
     since = len(cluster.said())
     cut()
-    cluster.wait(lambda: all(
-        any(who == name and word == "joined"
-            for _, who, word in cluster.said()[since:])
-        for name in cluster.names), "all to come by the other way")
+
+    def come():
+        """Who had come by the other way before is not heard of."""
+        last = {who: word for _, who, word in cluster.said()[since:]
+                if who in cluster.names}
+        return bool(last) and set(last.values()) == {"joined"}
+    cluster.wait(come, "all to come by the other way")
     cluster.settle()
     heal()
     cluster.facts.append("another way")
