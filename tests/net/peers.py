@@ -155,7 +155,8 @@ def wrong(tap):
     goods = []
     for name in ("good-0", "good-1"):
         goods.append(keeper(address, name))
-        wait_for(lambda: kept(name) > CHUNKS // 4, "one who is sent to it")
+        # All of them: the next one is sent to who has them.
+        wait_for(lambda: kept(name) == CHUNKS, "one who is sent to it")
     result = ended(process, [spoiler] + goods)
     tap.ok(well(result, wanted), "wrong bytes: the same hash", result)
     tap.equal(re.findall(r"(\S+) gave good-0 wrong bytes of chunk \d+; nobody "
