@@ -205,7 +205,7 @@ static void begin_anew(struct coordinator *c, struct actions *actions)
 
 static void give_up_inexact(struct coordinator *c, struct actions *actions)
 {
-    commit_give_up(c, actions, ERR_RANGE,
+    commit_give_up(c, actions, ERR_UNDECODABLE,
                    "step %u: what these workers answer restores the gradient "
                    "less exactly than code %s promises (%s)",
                    c->key.step, c->code.spec.name,

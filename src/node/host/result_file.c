@@ -161,11 +161,6 @@ enum err result_read(const char *folder, int spare, struct run_result *result,
     return ERR_OK;
 }
 
-enum err result_end(const struct coordinator *core, enum err err)
-{
-    return err == ERR_RANGE && core->gave_up != ERR_OK ? ERR_UNDECODABLE : err;
-}
-
 void result_remove(const char *folder)
 {
     char path[FILE_PATH_SIZE];

@@ -28,10 +28,6 @@ struct run_result {
     double *weights; /* Read: from mem_new. */
 };
 
-/* How a run that ends with `err` is said to end: of one that gave up with its
- * state saved no number ran away, which is what ERR_RANGE means of a result. */
-enum err result_end(const struct coordinator *core, enum err err);
-
 /* `spare` is a memory file, or -1.  Success in one of the two places is one;
  * *on_disk says whether it was the file. */
 MUST_CHECK enum err result_write(const char *folder, int spare,

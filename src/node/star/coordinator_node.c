@@ -901,7 +901,7 @@ static void do_finish(struct node *node, const struct action *action)
     uint32_t count;
     const double *const model = trainer_model(&node->core.trainer, &count);
     struct run_result result = {
-        .err = result_end(&node->core, action->err),
+        .err = action->err,
         .steps = node->core.trainer.optim.step,
         .saved = node->core.trainer.ledger.saved_step,
         .outcome = trainer_outcome(&node->core.trainer),

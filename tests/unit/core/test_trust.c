@@ -550,6 +550,9 @@ static void test_no_step_is_worse_than_its_code(void **state)
     play_step(&play, (struct event){.kind = EVENT_JOURNALED});
     assert_int_equal(play.coordinator.phase, COORDINATOR_FAILED);
     assert_non_null(strstr(play.coordinator.reason, "less exactly than"));
+    /* No number ran away, which is what series take ERR_RANGE for. */
+    assert_int_equal(stage_find_action(&play.actions, ACTION_FINISH)->err,
+                     ERR_UNDECODABLE);
     assert_int_equal(play.coordinator.trainer.optim.step, 0);
     play_close(&play);
 }
