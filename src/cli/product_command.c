@@ -279,8 +279,7 @@ static void show_text(const struct product *product,
 {
     const struct setup *setup = &product->setup;
     const uint32_t columns = setup->optim.steps;
-    const double limit = code_spec_elastic(&setup->code) ? CODE_RESIDUAL_BLOCKS
-                                                         : CODE_RESIDUAL_MAX;
+    const double limit = code_spec_residual_max(&setup->code);
     char each[48] = "none of them now";
 
     /* Those of an earlier life took their time then. */

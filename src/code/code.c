@@ -209,6 +209,11 @@ bool code_spec_elastic(const struct code_spec *spec)
     return spec->blocks > 0;
 }
 
+double code_spec_residual_max(const struct code_spec *spec)
+{
+    return code_spec_elastic(spec) ? CODE_RESIDUAL_BLOCKS : CODE_RESIDUAL_MAX;
+}
+
 uint32_t code_spec_enough(const struct code_spec *spec, uint32_t n)
 {
     return (spec->blocks > 0 ? spec->blocks : n) - spec->stragglers;

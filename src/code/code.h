@@ -293,6 +293,8 @@ bool code_spec_tally(const struct code_spec *spec);
 bool code_spec_products(const struct code_spec *spec);
 /* ... and may machines come and go in the middle of a round? */
 bool code_spec_elastic(const struct code_spec *spec);
+/* The residual above which a numeric step of it is none. */
+double code_spec_residual_max(const struct code_spec *spec);
 /* Of n workers, how many it can do with. */
 uint32_t code_spec_enough(const struct code_spec *spec, uint32_t n);
 /* Is its sum an estimate even when nothing is missing? */

@@ -431,8 +431,7 @@ static void check_step(struct checker *checker, const struct record *record)
         checker_violate(checker, "CHECK-2: step %u is rescaled unflagged",
                         record->step);
     if (record->exactness == EXACT_NUMERIC &&
-        !(record->residual <=
-          (checker->elastic ? CODE_RESIDUAL_BLOCKS : CODE_RESIDUAL_MAX)))
+        !(record->residual <= checker->residual_max))
         checker_violate(checker, "CHECK-2: step %u has residual %g",
                         record->step, record->residual);
     if (record->age_max > checker->staleness ||

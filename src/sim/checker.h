@@ -41,7 +41,7 @@ struct checker {
     struct oracle *oracle;
     bool averages;        /* Code `local`, with gradients to redo. */
     enum exactness class; /* What the code promises. */
-    bool elastic;         /* Sets of answers come as they come. */
+    double residual_max;  /* ... of a numeric step. */
     bool searches;        /* Steps are found by trials on a line. */
     bool gullible;        /* Lies may get through: bits prove nothing. */
     bool violated;

@@ -185,9 +185,8 @@ static enum err open_world(struct world *world, struct why *why)
             &world->checker, &world->oracle, class, options->code.staleness,
             world->coordinator.listener.links + world->coordinator.leaves);
     world->checker.gullible = options->gullible;
-    world->checker.elastic = code_spec_elastic(&options->code);
-    world->checker.searches = options->optim.kind == OPTIM_LBFGS ||
-                              options->optim.kind == OPTIM_NEWTON;
+    world->checker.residual_max = code_spec_residual_max(&options->code);
+    world->checker.searches = options->optim.line;
     if (err == ERR_OK)
         err = buffers(world);
     if (err != ERR_OK)

@@ -172,16 +172,12 @@ void product_step(struct coordinator *c)
     c->products.round = 0;
 }
 
-static double residual_limit(const struct coordinator *c)
-{
-    return code_spec_elastic(&c->code.spec) ? CODE_RESIDUAL_BLOCKS
-                                            : CODE_RESIDUAL_MAX;
-}
-
 /* A code that promises nothing waits for nobody. */
 double product_residual_max(const struct coordinator *c)
 {
-    return c->code.exactness == EXACT_APPROX ? HUGE_VAL : residual_limit(c);
+    return c->code.exactness == EXACT_APPROX
+               ? HUGE_VAL
+               : code_spec_residual_max(&c->code.spec);
 }
 
 /* Pieces were decoded as they came. */
@@ -192,8 +188,9 @@ void product_decode(struct coordinator *c, struct total *out)
     out->residual = c->products.residual;
     out->sums = c->products.alone ? c->products.scores : c->gradient;
     out->loss = c->products.loss;
-    out->exactness =
-        out->residual <= residual_limit(c) ? EXACT_NUMERIC : EXACT_APPROX;
+    out->exactness = out->residual <= code_spec_residual_max(&c->code.spec)
+                         ? EXACT_NUMERIC
+                         : EXACT_APPROX;
     out->answered = c->slots_in;
     out->chunks = job->chunks;
     out->rescale = 1;
