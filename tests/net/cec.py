@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
+import coded  # noqa: E402
 from cluster import (SMALL, Tap, finish, kill, place_of,  # noqa: E402
                      result_of, run, start, status, train, wait_for,
                      wait_step)
 
 STEPS = 60
 JOB = [SMALL, "--steps", STEPS, "--chunk-rows", 64, "--optim", "gd"]
-NEAR = 1e-9
 CODES = {
     "one copy": "cec:l=3:p=16",
     "two copies": "cec:l=3:p=16:copies=2",
@@ -28,25 +28,8 @@ KILLS, JOINS = 6, 8
 SEARCH_CHAOS = "kill:w1@1,join@1,kill:w0@2,join@3"
 
 
-def weights(path):
-    text = Path(path).read_text(encoding="ascii")
-    return [float(word) for word in text.split("\nw\n")[1].split()]
-
-
-def apart(path, wanted):
-    """Relative to the largest weight."""
-    largest = max(map(abs, wanted))
-    return max(abs(a - b) for a, b in zip(weights(path), wanted)) / largest
-
-
 def same(tap, name, result, path, wanted, steps=STEPS):
-    good = result.get("exit", 0) == 0 and "exactness" in result and \
-        result["exactness"] == {"bitwise": 0, "numeric": steps, "approx": 0} \
-        and result["worst_residual"] <= 1e-9
-    tap.ok(good and apart(path, wanted) <= NEAR,
-           f"{name}: the weights of one machine to rounding",
-           {k: result.get(k) for k in
-            ("exit", "error", "stderr", "exactness", "worst_residual")})
+    coded.same(tap, name, result, path, wanted, steps, 1e-9)
 
 
 def test_chaos(tap, wanted, objective):
@@ -67,7 +50,7 @@ def test_others(tap):
             "agd, svm": ["--optim", "agd", "--model", "svm"],
             "linear": ["--model", "linear"]}.items():
         train(*JOB, *flags, "alone.model")
-        wanted = weights("alone.model")
+        wanted = coded.weights("alone.model")
         result = train(*JOB, *flags, "other.model", "-n", 4, "--code",
                        "cec:l=2:p=8", "--chaos", "kill:w1@5,join@9,kill:w0@14")
         same(tap, name, result, "other.model", wanted, result["steps"])
@@ -116,7 +99,7 @@ def test_waits(tap, name, code):
     says so, and goes on with one who joins and is sent a block."""
     job = [SMALL, "--steps", 100, "--chunk-rows", 64, "--optim", "gd"]
     train(*job, "alone.model")
-    wanted = weights("alone.model")
+    wanted = coded.weights("alone.model")
     out = f"waits-{name}"
     process = start("train", *map(str, job), f"{out}.model", "--code", code,
                     "--out", out, "--listen", "127.0.0.1:0", "--workers",
@@ -176,7 +159,7 @@ def test_narrow(tap, wanted):
     for code in "cec:l=3:p=8", "cec:l=3:p=8:copies=2", "mds:k=3":
         result = train(*job, "narrow.model", "--code", code, "--chaos",
                        "kill:w1@3")
-        far = apart("narrow.model", wanted)
+        far = coded.apart("narrow.model", wanted)
         tap.ok(result.get("exit", 0) == 0 and
                result["exactness"]["approx"] > 0 and
                2 ** -24 <= result["worst_residual"] <= 1e-4,
@@ -216,7 +199,7 @@ def test_refused(tap):
 def main():
     tap = Tap()
     alone = train(*JOB, "alone.model")
-    wanted = weights("alone.model")
+    wanted = coded.weights("alone.model")
     test_chaos(tap, wanted, alone["objective"])
     test_others(tap)
     test_searches(tap)

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
+import coded  # noqa: E402
 from cluster import (SMALL, Tap, place_of, finish, kill,  # noqa: E402
                      result_of, start, status, train, wait_for, wait_step,
                      write_rows)
@@ -18,7 +19,6 @@ STEPS = 25
 LONG = 100  # Enough for someone to join meanwhile.
 JOB = [SMALL, "--steps", STEPS, "--chunk-rows", 64]
 CODE = ["--code", "mds", "--stragglers", 2]
-NEAR = 1e-9
 OTHERS = {
     "lbfgs": ["--optim", "lbfgs", "--accuracy", 0],
     "momentum, svm": ["--optim", "momentum", "--lr", "0.01", "--model", "svm"],
@@ -34,30 +34,13 @@ TROUBLE = {
 }
 
 
-def weights(path):
-    text = Path(path).read_text(encoding="ascii")
-    return [float(word) for word in text.split("\nw\n")[1].split()]
-
-
-def apart(path, wanted):
-    """Relative to the largest weight."""
-    largest = max(map(abs, wanted))
-    return max(abs(a - b) for a, b in zip(weights(path), wanted)) / largest
-
-
 def same(tap, name, result, path, wanted, steps=STEPS):
-    good = result.get("exit", 0) == 0 and "exactness" in result and \
-        result["exactness"] == {"bitwise": 0, "numeric": steps, "approx": 0} \
-        and result["worst_residual"] <= 1e-12
-    tap.ok(good and apart(path, wanted) <= NEAR,
-           f"{name}: the weights of one machine to rounding",
-           {k: result.get(k) for k in
-            ("exit", "error", "stderr", "exactness", "worst_residual")})
+    coded.same(tap, name, result, path, wanted, steps, 1e-12)
 
 
 def alone(*job):
     train(*job, "alone.model")
-    return weights("alone.model")
+    return coded.weights("alone.model")
 
 
 def every_pair(tap, wanted):

@@ -209,34 +209,33 @@ static void agree(const double *w, const double *wanted)
         assert_true(fabs(w[j] - wanted[j]) <= 1e-9);
 }
 
+/* The weights of one machine, by these rounds. */
+static void check_lbfgs(uint32_t steps, const char *rounds_wanted)
+{
+    const struct coordinator_options options = options_of(OPTIM_LBFGS, steps);
+    double w[DIMS], wanted[DIMS];
+    char rounds[TEXT];
+
+    train_alone(&options.optim, wanted);
+    train_coded(&options, w, rounds);
+    assert_string_equal(rounds, rounds_wanted);
+    agree(w, wanted);
+}
+
 /* However many trials a search has, a step is the direction's scores and the
  * way back. */
 static void test_a_search_is_one_round(void **state)
 {
-    const struct coordinator_options options = options_of(OPTIM_LBFGS, 4);
-    double w[DIMS], wanted[DIMS];
-    char rounds[TEXT];
-
     (void)state;
-    train_alone(&options.optim, wanted);
-    train_coded(&options, w, rounds);
-    assert_string_equal(rounds, "SBSB|SB|SB|SB|");
-    agree(w, wanted);
+    check_lbfgs(4, "SBSB|SB|SB|SB|");
 }
 
 /* Sums of scores are not trusted for ever. */
 static void test_scores_are_refreshed(void **state)
 {
-    const struct coordinator_options options = options_of(OPTIM_LBFGS, 18);
-    double w[DIMS], wanted[DIMS];
-    char rounds[TEXT];
-
     (void)state;
-    train_alone(&options.optim, wanted);
-    train_coded(&options, w, rounds);
-    assert_string_equal(rounds, "SBSB|SB|SB|SB|SB|SB|SB|SB|SB|SB|SB|SB|SB|SB|"
-                                "SB|SB|SSB|SB|");
-    agree(w, wanted);
+    check_lbfgs(18, "SBSB|SB|SB|SB|SB|SB|SB|SB|SB|SB|SB|SB|SB|SB|"
+                    "SB|SB|SSB|SB|");
 }
 
 /* A product with f'' is two rounds, too; the first step has as many as there
