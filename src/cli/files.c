@@ -154,6 +154,20 @@ static enum err check_replaced(const struct options *options, enum role role,
                                        : "");
 }
 
+/* A product is an array: a name that promises a table is not its. */
+static enum err check_product_name(const char *path, struct why *why)
+{
+    const char *const ending =
+        ending_is(path, strlen(path), ".txt") ? ".txt" : save_other_form(path);
+
+    if (ending == NULL || strcmp(ending, ".npy") == 0)
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "%.200s: products are written as npy, not as %s; choose "
+                   "another name, such as out.npy",
+                   path, ending);
+}
+
 static bool trains_network(const struct options *options)
 {
     return option_text(options, OPT_NET) != NULL ||
@@ -189,6 +203,8 @@ static enum err check_written(const struct options *options,
               ? save_check_name(path, trains_network(options),
                                 "rows to measure on go with --test; ", why)
               : ERR_OK;
+    if (row->role == WRITE_PRODUCT)
+        err = check_product_name(path, why);
     if (err != ERR_OK)
         return err;
     err = check_replaced(options, row->role, path, why);

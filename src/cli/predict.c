@@ -14,6 +14,7 @@
 #include "cli/show/metrics_show.h"
 #include "data/source.h"
 #include "data/span.h"
+#include "data/text/sniff.h"
 #include "learn/predict.h"
 #include "learn/recipe/input.h"
 #include "learn/save.h"
@@ -321,7 +322,7 @@ static enum err write_out(const struct predict *predict, const char *out,
 
 static bool is_model(const char *path)
 {
-    char first[MODEL_HEAD_SIZE];
+    char first[SNIFF_MODEL_SIZE];
     struct input input;
     size_t got = 0;
     bool same;
@@ -329,7 +330,7 @@ static bool is_model(const char *path)
     if (input_is_stream(path) || input_open(&input, path, NULL) != ERR_OK)
         return false;
     same = input_read_at(&input, 0, first, sizeof first, &got) == ERR_OK &&
-           model_begins(first, got);
+           sniff_is_model(first, got);
     input_close(&input);
     return same;
 }

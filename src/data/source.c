@@ -84,6 +84,10 @@ static enum err find_format(const struct source_options *options,
     if (err == ERR_OK)
         err = unpacker_fill(in, first, sizeof first, &got, why);
     unpacker_close(in);
+    if (err == ERR_OK && sniff_is_model(first, got))
+        return why_set(why, ERR_FORMAT,
+                       "a model, not rows: `muster predict DATA MODEL` says "
+                       "what it makes of rows, --init MODEL goes on from it");
     if (err == ERR_OK && sniff_foreign(first, got) != NULL)
         return why_set(why, ERR_FORMAT,
                        "%s, which is not read; LIBSVM, CSV, IDX, npy and npz "

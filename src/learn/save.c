@@ -152,20 +152,9 @@ enum err save_check_name(const char *path, bool network, const char *hint,
                    path, ending, hint);
 }
 
-bool model_begins(const char *head, size_t size)
-{
-    static const char begin[] = "solver_type ";
-
-    _Static_assert(sizeof begin - 1 == MODEL_HEAD_SIZE, "as long as that");
-    _Static_assert(TENSORS_HEAD_SIZE <= MODEL_HEAD_SIZE, "it tells both");
-    return (size >= MODEL_HEAD_SIZE &&
-            memcmp(head, begin, MODEL_HEAD_SIZE) == 0) ||
-           safetensors_begins(head, size);
-}
-
 bool model_is_network(const char *path)
 {
-    char head[MODEL_HEAD_SIZE];
+    char head[SNIFF_MODEL_SIZE];
     struct input input;
     size_t got = 0;
 
@@ -197,7 +186,7 @@ static enum err check_text(const char *path, struct why *why)
         return err;
     err = input_read_at(&input, 0, first, sizeof first, &got);
     input_close(&input);
-    if (err == ERR_OK && !model_begins(first, got) &&
+    if (err == ERR_OK && !sniff_is_model(first, got) &&
         sniff_network(path, why) != ERR_OK)
         return why_in(why, ERR_FORMAT, "%.200s", path);
     if (err == ERR_OK &&

@@ -30,9 +30,6 @@ const char *save_other_form(const char *path);
  * not saved as; the hint comes before what converts. */
 MUST_CHECK enum err save_check_name(const char *path, bool network,
                                     const char *hint, struct why *why);
-/* Does a file begin with these bytes as models do, ours and LIBLINEAR's? */
-#define MODEL_HEAD_SIZE 12u
-bool model_begins(const char *head, size_t size);
 /* Is it a file that begins as networks do?  NULL is none. */
 bool model_is_network(const char *path);
 /* Read one.  Any failure with a sentence that names the file. */

@@ -48,3 +48,8 @@ said gen:linear:50,3
 awk 'BEGIN { print "x,y"; for (i = 0; i < 40; i++) print i "," i % 3
              print "5,9" }' >rare.csv
 "$MUSTER" train rare.csv 2>&1 | grep 'whole labels,'
+# So do more than 20 of them, unless there are so many that they count something.
+for count in 30 100 101; do
+    awk -v n=$count 'BEGIN { print "x,y"; for (i = 0; i < 10 * n; i++) print i "," i % n }' >many.csv
+    "$MUSTER" train many.csv 2>&1 | grep 'taken for numbers' || echo "$count: nothing is said"
+done

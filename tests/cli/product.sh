@@ -66,8 +66,11 @@ try A.npy B.npy out.npy -n 3 --code auto
 try A.npy B.npy C.npy
 try A.npy B.npy A.npy --force
 try A.npy B.npy nowhere/C.npy
+for name in out.csv out.txt out.npz out.npy.gz; do
+	try A.npy B.npy $name
+done
 try missing.npy B.npy out.npy
 try A.npy B.npy out.npy --listen 127.0.0.1:0
 try huge.npy huge_b.npy out.npy
-ls out.npy
+ls out.*
 "$MUSTER" product --help

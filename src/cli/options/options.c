@@ -42,6 +42,10 @@ static const struct foreign {
     {"reg", OPT_L2},
     {"target", OPT_LABEL},
     {"y", OPT_LABEL},
+    {"early-stopping", OPT_PATIENCE},
+    {"n-iter-no-change", OPT_PATIENCE},
+    {"validation-fraction", OPT_VALID},
+    {"hidden-layer-sizes", OPT_NET},
     {"max-iter", OPT_STEPS},
     {"iterations", OPT_STEPS},
     {"iter", OPT_STEPS},
@@ -80,7 +84,9 @@ static const struct foreign {
     {"proba", OPT_PROBABILITY},
 };
 
-static enum err suggest(const char *typed, int id, struct why *why)
+/* The option, by this one of its names. */
+static enum err suggest(const char *typed, int id, const char *name,
+                        struct why *why)
 {
     const struct option *row = option_row(id);
 
@@ -92,7 +98,7 @@ static enum err suggest(const char *typed, int id, struct why *why)
                        row->value);
     return why_set(why, ERR_UNKNOWN, "no option %s%.*s; did you mean %s%s?",
                    option_dashes(typed), (int)NAME_MAX_BYTES, typed,
-                   option_dashes(row->name), row->name);
+                   option_dashes(name), name);
 }
 
 static bool reads_file(const struct preset *preset)
@@ -132,6 +138,7 @@ static enum err unknown(const struct options *options, const char *typed,
                         struct why *why)
 {
     int best = OPTIONS;
+    char name[OPTION_NAME_SIZE];
     size_t limit = nearest_limit(typed);
 
     if (strcmp(typed, "C") == 0 && option_takes(options, OPT_GRID))
@@ -146,22 +153,25 @@ static enum err unknown(const struct options *options, const char *typed,
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (option_takes(options, foreign[i].id) &&
             nearest_distance(typed, foreign[i].name) == 0)
-            return suggest(typed, foreign[i].id, why);
+            return suggest(typed, foreign[i].id,
+                           option_row(foreign[i].id)->name, why);
     if (option_takes(options, OPT_CODE) &&
         suggest_code(typed, why) == ERR_UNKNOWN)
         return ERR_UNKNOWN;
     for (int i = 0; i < OPTIONS; i++) {
         const int id = option_uses()[i].id;
-        const size_t far = nearest_distance(typed, option_row(id)->name);
+        char near[OPTION_NAME_SIZE];
+        const size_t far = option_nearest(option_row(id), typed, near);
 
         if (option_takes(options, id) && far <= limit &&
             (best == OPTIONS || far < limit)) {
             best = id;
             limit = far;
+            memcpy(name, near, sizeof name);
         }
     }
     if (best < OPTIONS)
-        return suggest(typed, best, why);
+        return suggest(typed, best, name, why);
     return why_set(why, ERR_UNKNOWN, "no option %s%.*s; --help lists them",
                    option_dashes(typed), (int)NAME_MAX_BYTES, typed);
 }

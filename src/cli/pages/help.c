@@ -58,14 +58,20 @@ static size_t left_side(const struct option *row, const char *value, char *out,
     return (size_t)wrote;
 }
 
-static void explain(const struct option_words *words, size_t used)
+/* Whoever looks for the name that another program has finds it beside ours. */
+static void explain(const struct option *row, const struct option_words *words,
+                    size_t used)
 {
-    char right[512];
+    char right[640], also[OPTION_ALSO_SIZE];
+    const bool has = option_also(row, also)[0] != '\0';
 
-    (void)snprintf(right, sizeof right, "%s%s%s%s", words->help,
+    (void)snprintf(right, sizeof right, "%s%s%s%s%s%s", words->help,
                    words->shown != NULL ? " (default " : "",
                    words->shown != NULL ? words->shown : "",
-                   words->shown != NULL ? ")" : "");
+                   has && words->shown != NULL ? "; also "
+                   : has                       ? " (also "
+                                               : "",
+                   also, has || words->shown != NULL ? ")" : "");
     wrap(right, used);
 }
 
@@ -77,7 +83,7 @@ static void help_option(int id, uint32_t command)
         left_side(option_row(id), words.value, left, sizeof left);
 
     (void)fputs(left, stdout);
-    explain(&words, used);
+    explain(option_row(id), &words, used);
 }
 
 static void help_positionals(const struct option_shape *shape)
@@ -87,7 +93,8 @@ static void help_positionals(const struct option_shape *shape)
             option_words(shape->positional[i], (uint32_t)shape->command);
 
         (void)printf("  %s", words.value);
-        explain(&words, 2 + strlen(words.value));
+        explain(option_row(shape->positional[i]), &words,
+                2 + strlen(words.value));
     }
 }
 

@@ -16,6 +16,7 @@
 
 #define LABELS_SHOWN 5u
 #define TEXT_SIZE    256u
+#define WHOLE_MAX    100u /* More numbers are hardly names of classes. */
 
 /* Which column of a table is the label. */
 static void column_text(const struct schema *schema, char text[TEXT_SIZE])
@@ -92,11 +93,13 @@ static const char *intercept_text(const struct setup *setup)
                                       : ", w with the intercept";
 }
 
-/* Labels that look like classes, but for one of which there are few rows. */
+/* Labels that look like classes, but are many, or one of them is rare. */
 struct whole_labels {
-    double label[LABELS_CLASSES_MAX];
-    uint32_t seen[LABELS_CLASSES_MAX];
+    double label[WHOLE_MAX];
+    uint32_t seen[WHOLE_MAX];
     uint32_t count;
+    uint32_t common; /* Seen as often as classes are. */
+    uint32_t rarest;
 };
 
 /* False: they do not look so. */
@@ -107,38 +110,43 @@ static bool count_labels(const struct dataset *data, struct whole_labels *all)
 
         while (k < all->count && all->label[k] != data->y[i])
             k++;
-        if (k == LABELS_CLASSES_MAX || data->y[i] != floor(data->y[i]))
+        if (k == WHOLE_MAX || data->y[i] != floor(data->y[i]))
             return false;
         all->label[k] = data->y[i];
         all->count += k == all->count;
         all->seen[k]++;
     }
-    return true;
+    for (uint32_t k = 0; k < all->count; k++) {
+        all->common += all->seen[k] >= LABELS_SEEN_MIN;
+        if (all->seen[k] < all->seen[all->rarest])
+            all->rarest = k;
+    }
+    return 2 * all->common > all->count;
 }
 
-/* Few rows of a class make numbers of all: that surprises who has classes. */
-static void announce_rare(const struct cli *cli, const struct setup *setup)
+/* Many classes, and few rows of one, make numbers of all: that surprises who
+ * has classes. */
+static void announce_whole(const struct cli *cli, const struct setup *setup)
 {
     struct whole_labels all = {0};
-    uint32_t rarest = 0;
-    uint32_t common = 0;
 
     if (!model_ops(setup->model)->regression || setup->data.y == NULL ||
         option_given(&cli->options, OPT_MODEL) ||
         option_given(&cli->options, OPT_SOLVER) ||
         !count_labels(&setup->data, &all))
         return;
-    for (uint32_t k = 0; k < all.count; k++) {
-        common += all.seen[k] >= LABELS_SEEN_MIN;
-        rarest = all.seen[k] < all.seen[rarest] ? k : rarest;
-    }
-    if (2 * common > all.count)
+    if (all.count > LABELS_CLASSES_MAX)
+        say_note(cli,
+                 "muster: there are %u whole labels, more than %u, so they are "
+                 "taken for numbers; --model softmax takes them for classes",
+                 all.count, LABELS_CLASSES_MAX);
+    else
         say_note(cli,
                  "muster: there are %u whole labels, but %.10g in %u row%s "
                  "only, so they are taken for numbers; --model softmax takes "
                  "them for classes",
-                 all.count, all.label[rarest], all.seen[rarest],
-                 all.seen[rarest] == 1 ? "" : "s");
+                 all.count, all.label[all.rarest], all.seen[all.rarest],
+                 all.seen[all.rarest] == 1 ? "" : "s");
 }
 
 /* Rows do not count alike. */
@@ -204,12 +212,14 @@ void announce_run(const struct cli *cli, const struct setup *setup)
 {
     const struct dataset *data = &setup->data;
     const char *grid = option_text(&cli->options, OPT_GRID);
+    const uint32_t cols = data->cols - (setup->intercept ? 1 : 0);
     char labels[TEXT_SIZE], column[TEXT_SIZE];
 
     column_text(&setup->encoder.schema, column);
     labels_text(setup, labels);
-    say_note(cli, "muster: %u rows x %u columns%s; %s", data->rows,
-             data->cols - (setup->intercept ? 1 : 0), column, labels);
+    say_note(cli, "muster: %u row%s x %u column%s%s; %s", data->rows,
+             data->rows == 1 ? "" : "s", cols, cols == 1 ? "" : "s", column,
+             labels);
     if (grid == NULL)
         announce_goal(cli, setup, "");
     else
@@ -217,5 +227,5 @@ void announce_run(const struct cli *cli, const struct setup *setup)
                  "muster: grid %.300s: every combination is trained, each with "
                  "its own objective, and judged by %s on rows held out",
                  grid, metric_name(setup->metric));
-    announce_rare(cli, setup);
+    announce_whole(cli, setup);
 }

@@ -81,6 +81,18 @@ const char *sniff_foreign(const char *text, size_t size)
     return is_json(first_line((struct span){text, size})) ? "JSON" : NULL;
 }
 
+/* Of safetensors: the length of a header, in 8 bytes, and its brace. */
+bool sniff_is_model(const char *text, size_t size)
+{
+    static const char line[] = "solver_type ", zeros[4] = {0};
+
+    _Static_assert(sizeof line - 1 == SNIFF_MODEL_SIZE, "as long as that");
+    return (size >= SNIFF_MODEL_SIZE &&
+            memcmp(text, line, SNIFF_MODEL_SIZE) == 0) ||
+           (size > 8 && text[8] == '{' &&
+            memcmp(text + 4, zeros, sizeof zeros) == 0);
+}
+
 enum err sniff_network(const char *path, struct why *why)
 {
     static const char *const endings[] = {".pt",    ".pth", ".ckpt",

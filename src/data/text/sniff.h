@@ -18,6 +18,9 @@ const char *sniff_foreign(const char *text, size_t size);
 /* A file of a network of another program's, by its name: ERR_UNSUPPORTED, with
  * what to make of it. */
 MUST_CHECK enum err sniff_network(const char *path, struct why *why);
+/* Does it begin as models do: LIBLINEAR's text, or safetensors? */
+#define SNIFF_MODEL_SIZE 12u
+bool sniff_is_model(const char *text, size_t size);
 bool sniff_is_table(const char *text, size_t size);
 
 #endif /* DATA_SNIFF_H */

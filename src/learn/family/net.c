@@ -247,10 +247,13 @@ static void tell(const struct setup *setup, const struct recipe *recipe)
     if (model->units.divisor != 1)
         (void)snprintf(divided, sizeof divided, " divided by %.10g",
                        model->units.divisor);
-    setup_note(setup,
-               "network of %u layers, %zu weights, on %u x %u x %u inputs%s%s",
-               model->neural.layer_count, model->neural.parameters, in->height,
-               in->width, in->channels, divided, scaling_said(setup, recipe));
+    setup_note(
+        setup,
+        "network of %u layer%s, %zu weight%s, on %u x %u x %u inputs%s%s",
+        model->neural.layer_count, model->neural.layer_count == 1 ? "" : "s",
+        model->neural.parameters, model->neural.parameters == 1 ? "" : "s",
+        in->height, in->width, in->channels, divided,
+        scaling_said(setup, recipe));
 }
 
 static enum err build(struct setup *setup, const struct recipe *recipe,

@@ -236,6 +236,55 @@ bool setting_given(const struct setting *setting)
     return setting->text != NULL && setting->origin != ORIGIN_DEFAULT;
 }
 
+/* The alias at `at` in `name`, and where the next one is. */
+static const char *next_alias(const char *at, char name[OPTION_NAME_SIZE])
+{
+    const size_t length = strcspn(at, "|");
+
+    (void)snprintf(name, OPTION_NAME_SIZE, "%.*s", (int)length, at);
+    return at + length + (at[length] == '|');
+}
+
+size_t option_nearest(const struct option *row, const char *typed,
+                      char name[OPTION_NAME_SIZE])
+{
+    const char *at = row->aliases == NULL ? "" : row->aliases;
+    size_t best = nearest_distance(typed, row->name);
+
+    (void)snprintf(name, OPTION_NAME_SIZE, "%s", row->name);
+    while (*at != '\0') {
+        char alias[OPTION_NAME_SIZE];
+        size_t far;
+
+        at = next_alias(at, alias);
+        far = alias[1] == '\0' ? SIZE_MAX : nearest_distance(typed, alias);
+        if (far < best) {
+            best = far;
+            memcpy(name, alias, OPTION_NAME_SIZE);
+        }
+    }
+    return best;
+}
+
+const char *option_also(const struct option *row, char text[OPTION_ALSO_SIZE])
+{
+    const char *at = row->aliases == NULL ? "" : row->aliases;
+    size_t used = 0;
+
+    text[0] = '\0';
+    while (*at != '\0') {
+        char alias[OPTION_NAME_SIZE];
+
+        at = next_alias(at, alias);
+        if (alias[1] == '\0')
+            continue;
+        used += (size_t)snprintf(text + used, OPTION_ALSO_SIZE - used, "%s--%s",
+                                 used == 0 ? "" : ", ", alias);
+        CHECK(used < OPTION_ALSO_SIZE);
+    }
+    return text;
+}
+
 /* Is anything asked for by this value? */
 static bool asks(const struct setting *setting, enum value_kind kind)
 {

@@ -71,6 +71,15 @@ void setting_choose(const struct setting *setting, const struct option *row,
  * are the same. */
 bool option_named(const struct option *row, const char *typed, size_t length);
 
+/* The nearest of its names to a mistyped one, aliases of one letter apart, in
+ * `name`; how far it is (base/nearest.h). */
+#define OPTION_NAME_SIZE 32u
+size_t option_nearest(const struct option *row, const char *typed,
+                      char name[OPTION_NAME_SIZE]);
+/* The aliases of more than one letter: "--a, --b"; empty: none. */
+#define OPTION_ALSO_SIZE 96u
+const char *option_also(const struct option *row, char text[OPTION_ALSO_SIZE]);
+
 /* What a flag of that name begins with. */
 const char *option_dashes(const char *name);
 

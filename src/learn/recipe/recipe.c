@@ -19,16 +19,21 @@ int recipe_find(const char *typed, size_t length)
 
 static enum err unknown(const char *name, struct why *why)
 {
-    const char *names[RECIPE_OPTIONS];
-    const char *near;
+    char best[OPTION_NAME_SIZE] = "", near[OPTION_NAME_SIZE];
+    size_t limit = nearest_limit(name);
 
-    for (int id = 0; id < RECIPE_OPTIONS; id++)
-        names[id] = recipe_row(id)->name;
-    near = nearest_name(name, names, RECIPE_OPTIONS);
-    if (near == NULL)
+    for (int id = 0; id < RECIPE_OPTIONS; id++) {
+        const size_t far = option_nearest(recipe_row(id), name, near);
+
+        if (far > limit || (best[0] != '\0' && far == limit))
+            continue;
+        memcpy(best, near, sizeof best);
+        limit = far;
+    }
+    if (best[0] == '\0')
         return why_set(why, ERR_UNKNOWN, "no choice is called %.48s", name);
     return why_set(why, ERR_UNKNOWN,
-                   "no choice is called %.48s; did you mean %s?", name, near);
+                   "no choice is called %.48s; did you mean %s?", name, best);
 }
 
 enum err recipe_set(struct recipe *recipe, const char *name, const char *text,
