@@ -114,7 +114,7 @@ def test_waits(tap, name, code):
     code, text, err = finish(process)
     same(tap, f"{name}, blocks shipped, below l for a while", result_of(text),
          f"{out}.model", wanted, 100)
-    tap.ok("1 machines are here and 2 are needed" in err,
+    tap.ok("1 machine is here and 2 are needed" in err,
            f"{name}: it says that it waits", err)
     for worker in far:
         finish(worker, 10)

@@ -223,11 +223,5 @@ time_us chaos_run_next(const struct chaos_run *run)
 
 bool chaos_run_joins(const struct chaos_run *run)
 {
-    if (run->plan->join_rate > 0)
-        return true;
-    for (uint32_t i = 0; i < run->plan->count; i++) {
-        if (run->plan->events[i].kind == CHAOS_JOIN && !run->done[i])
-            return true;
-    }
-    return false;
+    return run->plan->join_rate > 0;
 }

@@ -36,7 +36,8 @@ void chaos_run_step(struct chaos_run *run, uint32_t step, time_us now);
 void chaos_run_time(struct chaos_run *run, time_us now);
 /* When chaos_run_time must be called again. */
 time_us chaos_run_next(const struct chaos_run *run);
-/* Will workers still be added? */
+/* Will workers be added to a run whose step waits?  Not those of a step that is
+ * still to come: it comes after the one that waits. */
 bool chaos_run_joins(const struct chaos_run *run);
 
 #endif /* NODE_CHAOS_RUN_H */

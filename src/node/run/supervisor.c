@@ -338,9 +338,10 @@ static enum err how_ended(struct supervisor *s)
         return s->err;
     if (s->left > 0)
         return why_set(s->why, ERR_CLOSED,
-                       "a step needs %u workers, %u are left, and nobody can "
+                       "a step needs %u workers, %u %s left, and nobody can "
                        "join this run; %s",
-                       s->need, s->left, next_step(s));
+                       s->need, s->left, s->left == 1 ? "is" : "are",
+                       next_step(s));
     return why_set(s->why, ERR_CLOSED, "all workers are gone; %s",
                    next_step(s));
 }

@@ -697,18 +697,23 @@ static void log_owner(const struct trace *trace)
                  trace->key.step, first, last, trace->name);
 }
 
+/* A run whose folder nobody knows cannot be joined: the supervisor says whether
+ * somebody may come all the same. */
 static void log_short(const struct node *node, const struct trace *trace)
 {
+    const char *const here = trace->a == 1 ? "machine is" : "machines are";
+
     if (trace->kind == TRACE_SHORT)
-        log_line("step %u: %llu machines are here and %llu are needed; the "
-                 "step waits for more to join%s%.200s",
-                 trace->key.step, (unsigned long long)trace->a,
-                 (unsigned long long)trace->b,
-                 node->options->scratch ? "" : ": muster join ",
+        log_line("step %u: %llu %s here and %llu %s needed; the step waits"
+                 "%s%.200s",
+                 trace->key.step, (unsigned long long)trace->a, here,
+                 (unsigned long long)trace->b, trace->b == 1 ? "is" : "are",
+                 node->options->scratch ? ""
+                                        : " for more to join: muster join ",
                  node->options->scratch ? "" : node->options->folder);
     else if (trace->kind == TRACE_ENOUGH)
-        log_line("step %u: %llu machines are here; it goes on", trace->key.step,
-                 (unsigned long long)trace->a);
+        log_line("step %u: %llu %s here; it goes on", trace->key.step,
+                 (unsigned long long)trace->a, here);
 }
 
 static void do_trace(struct node *node, const struct trace *trace)

@@ -186,9 +186,33 @@ static void test_too_few_are_left(void **state)
     runs.options.scratch = true;
     runs.options.max_time_us = 60 * SECOND_US;
     assert_int_equal(train_run(&runs.options, &result, &why), ERR_CLOSED);
-    assert_non_null(strstr(why.text, " workers, 1 are left, and nobody can "
+    assert_non_null(strstr(why.text, " workers, 1 is left, and nobody can "
                                      "join this run; nothing is saved"));
     runs_close(&runs);
+}
+
+/* Who is to join at a later step does not come while this one waits. */
+static void test_a_later_join_is_no_hope(void **state)
+{
+    static const char *const faults[] = {
+        "kill:w0@3,kill:w1@3,kill:w2@3,join@5",
+        "kill:w0@3,kill:w1@3,kill:w2@3,kill:w3@3,join@5"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        struct train_result result;
+        struct runs runs;
+        struct why why = {0};
+
+        runs_open(&runs, 1000);
+        runs_code(&runs, "cec", 1);
+        runs_chaos(&runs, faults[i]);
+        runs.options.scratch = true;
+        runs.options.max_time_us = 60 * SECOND_US;
+        assert_int_equal(train_run(&runs.options, &result, &why), ERR_CLOSED);
+        assert_non_null(strstr(why.text, "nothing is saved"));
+        runs_close(&runs);
+    }
 }
 
 /* Kills one process again and again, each life after so many ticks. */
@@ -387,6 +411,7 @@ int main(void)
         cmocka_unit_test(test_stop_and_resume),
         cmocka_unit_test(test_resume_needs_the_same_run),
         cmocka_unit_test(test_too_few_are_left),
+        cmocka_unit_test(test_a_later_join_is_no_hope),
         cmocka_unit_test(test_a_coordinator_dies_slowly),
         cmocka_unit_test(test_respawn_pauses),
         cmocka_unit_test(test_max_time),
