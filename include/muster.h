@@ -451,9 +451,14 @@ muster_join(struct muster_recipe *recipe,
  * sum of what each of them has.
  *
  *     muster_group_host(&options, &group, why)            in one process,
- *     muster_group_join(&options, "HOST:PORT", &group, why)  in the others;
+ *     muster_group_join(&options, address, &group, why)      in the others;
  *     muster_sum(group, v, n, MUSTER_DOUBLE, 0, &info, why)  in all of them,
  *                                                            again and again
+ *
+ * Without a token_file the members are processes of one user on one machine and
+ * share memory: none of them is special, and the group lives as long as one of
+ * them does.  With one they may be on several machines, and it ends with the
+ * process that hosts it.
  *
  * Each call adds one vector of every living member.  The sum is as if computed
  * with unbounded precision and rounded once, at the end, to the nearest: the
@@ -466,11 +471,12 @@ struct muster_group;
 struct muster_group_options {
     size_t size;
     uint32_t least;         /* Host: a call waits for so many; 0 = 1. */
-    uint32_t members_max;   /* Host: 0 = 64; at most 1,024. */
+    uint32_t members_max;   /* Host: 0 = 64, which is the most. */
     uint32_t give_up_s;     /* Unreachable for so long: MUSTER_LOST; 0 = 30. */
     uint64_t bytes_max;     /* Host: of a vector; 0 = 64 MiB.  Of every member
                                one is kept while a call is open. */
-    const char *listen;     /* Host: "HOST:PORT"; NULL = loopback, any port. */
+    const char *listen;     /* Host: "HOST:PORT"; NULL = loopback, any port.
+                               Only with a token_file. */
     const char *token_file; /* Required off loopback (muster token new). */
     const char *name;       /* Of this member; NULL: host name and process. */
 };
@@ -485,21 +491,21 @@ struct muster_sum_info {
     const char *who;      /* Their names by comma; good until the next call. */
 };
 
-/* Host a group, and be its first member.  It ends with muster_group_leave. */
+/* Begin a group, and be its first member. */
 MUSTER_API enum muster_status
 muster_group_host(const struct muster_group_options *options,
                   struct muster_group **group, char *why);
-/* Returns once the host has let it in. */
+/* Returns once it is in. */
 MUSTER_API enum muster_status
 muster_group_join(const struct muster_group_options *options,
                   const char *address, struct muster_group **group, char *why);
-/* For muster_group_join of others: "HOST:PORT" of a group hosted here, which
- * asks for the token_file; without one a folder with the address and the key,
- * for processes of the same user on this machine.  "" of a group hosted
- * elsewhere. */
+/* For muster_group_join of others.  Without a token_file any member's will do,
+ * as long as that member is there: the name of memory that only processes of
+ * this user can open.  With one it is "HOST:PORT" of the host, "" of others. */
 MUSTER_API const char *muster_group_address(const struct muster_group *group);
 
-/* With MUSTER_OK `values` are the sum; otherwise they are as they were.
+/* Doubles, floats, or 64-bit integers (MUSTER_INT64; modulo 2^64).  With
+ * MUSTER_OK `values` are the sum; otherwise they are as they were.
  * deadline_s > 0: not later than so many seconds after this member gave, the
  * call is closed with those who are in (if they are `least`); else it waits for
  * all who live.  MUSTER_OK with info->included 0: the others closed without
@@ -513,7 +519,8 @@ muster_sum(struct muster_group *group, void *values, uint64_t count,
            struct muster_sum_info *info, char *why);
 /* The muster_sum in progress, from another thread or a signal handler. */
 MUSTER_API void muster_cancel(struct muster_group *group);
-/* Frees the group; the host's ends it for all.  Accepts NULL. */
+/* Leaves the group and frees it; with a token_file the host's ends it for all.
+ * Accepts NULL. */
 MUSTER_API void muster_group_leave(struct muster_group *group);
 
 #ifdef __cplusplus

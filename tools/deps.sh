@@ -17,7 +17,7 @@ packages_of() {
         echo clang-format clang-tidy cppcheck ;;
     bench)
         # Also what the optional tests/lib/gradients.py compares with.
-        echo python3-torch libopenblas-dev ;;
+        echo python3-torch libopenblas-dev openmpi-bin libopenmpi-dev ;;
     *)
         echo "deps.sh: no group named $1; there are build test lint bench" >&2
         exit 2 ;;

@@ -9,7 +9,9 @@
 #include "api/options.h"
 #include "base/mem.h"
 #include "core/sum/sum.h"
+#include "core/sum/table.h"
 #include "node/group/group.h"
+#include "node/group/near.h"
 #include "node/host/ways.h"
 #include "node/worker/worker_node.h"
 #include "os/file/memory_file.h"
@@ -23,25 +25,23 @@
 #define BYTES_MAX       (UINT64_C(256) << 20) /* A link queues twice that. */
 #define GIVE_UP_DEFAULT 30u
 #define DEADLINE_MAX_S  1e9
-#define CARD_NAME_SIZE  64u
 
 _Static_assert((int)MUSTER_DOUBLE == (int)EXACT_F64, "one numbering");
 _Static_assert((int)MUSTER_FLOAT == (int)EXACT_F32, "one numbering");
+_Static_assert((int)MUSTER_INT64 == (int)EXACT_I64, "one numbering");
 
 struct muster_group {
-    struct group *member;
-    struct group_host *host;   /* NULL: hosted elsewhere. */
-    struct ways ways;          /* To the host. */
-    int card;                  /* A host's, with its own key; else -1. */
-    char name[CARD_NAME_SIZE]; /* ... and what it is called, in place of the
-                                  address. */
+    struct near *near;       /* On this machine, or else ... */
+    struct group *member;    /* ... by links. */
+    struct group_host *host; /* NULL: hosted elsewhere. */
+    struct ways ways;        /* To the host. */
 };
 
 static enum err check(const struct muster_group_options *o, struct why *why)
 {
-    if (o->members_max > SUM_SEATS_MAX)
+    if (o->members_max > TABLE_SEATS)
         return why_set(why, ERR_SHAPE, "members_max must be at most %u",
-                       SUM_SEATS_MAX);
+                       TABLE_SEATS);
     if (o->least > (o->members_max > 0 ? o->members_max : MEMBERS_DEFAULT))
         return why_set(why, ERR_SHAPE, "least is more than members_max");
     if (o->bytes_max > BYTES_MAX)
@@ -63,32 +63,51 @@ static enum err be_member(struct muster_group *group,
     return err == ERR_OK ? group_join(&options, &group->member, why) : err;
 }
 
+/* Without a token's file: processes of this user on this machine. */
+static enum err be_near(struct muster_group *group,
+                        const struct muster_group_options *o,
+                        const char *address, struct why *why)
+{
+    struct near_options options = {
+        .members_max = o->members_max > 0 ? o->members_max : MEMBERS_DEFAULT,
+        .least = o->least > 0 ? o->least : 1,
+        .size_max = o->bytes_max > 0 ? o->bytes_max : BYTES_DEFAULT,
+        .give_up_us =
+            (o->give_up_s > 0 ? o->give_up_s : GIVE_UP_DEFAULT) * SECOND_US,
+    };
+    const struct token none = {.name = TOKEN_CLUSTER};
+    enum err err = join_name(o->name, &none, options.name, why);
+
+    if (err == ERR_OK && o->listen != NULL)
+        err = why_set(why, ERR_DENIED,
+                      "a group without a token_file is for processes of this "
+                      "machine, and listens nowhere");
+    signals_keep(); /* What is shared may be too much for a limit. */
+    if (err == ERR_OK)
+        err = near_open(&options, address, &group->near, why);
+    signals_restore();
+    return err;
+}
+
 static enum err host(struct muster_group *group,
                      const struct muster_group_options *o, struct why *why)
 {
     struct group_host_options options = {
         .listen = o->listen,
         .token = &group->ways.token,
-        .near = o->token_file == NULL,
         .seats = o->members_max > 0 ? o->members_max : MEMBERS_DEFAULT,
         .least = o->least > 0 ? o->least : 1,
         .size_max = o->bytes_max > 0 ? o->bytes_max : BYTES_DEFAULT,
     };
-    enum err err = ERR_OK;
+    enum err err;
 
-    signals_keep(); /* What is written may be too much for a limit. */
-    if (options.near)
-        token_draw(&group->ways.token);
-    else
-        err = token_given(o->token_file, true, &group->ways.token, why);
+    if (o->token_file == NULL)
+        return be_near(group, o, NULL, why);
+    err = token_given(o->token_file, true, &group->ways.token, why);
     if (err == ERR_OK)
         err = group_host_open(&options, &group->host, why);
     if (err == ERR_OK)
         group->ways.addresses[0] = *group_host_local(group->host);
-    if (err == ERR_OK && options.near)
-        err = ways_new_card(&group->ways, &group->card, group->name,
-                            sizeof group->name, why);
-    signals_restore();
     return err == ERR_OK ? be_member(group, o, why) : err;
 }
 
@@ -100,6 +119,13 @@ static enum err join(struct muster_group *group,
 
     if (address == NULL)
         return why_set(why, ERR_SHAPE, "there is no address to join");
+    if (memory_file_is_name(address))
+        return be_near(group, o, address, why);
+    if (o->token_file == NULL)
+        return why_set(why, ERR_SHAPE,
+                       "%.200s: not the address of a group on this machine; "
+                       "others need a token_file",
+                       address);
     err = ways_open(address, o->token_file, false, &group->ways, why);
     return err == ERR_OK ? be_member(group, o, why) : err;
 }
@@ -128,7 +154,6 @@ static enum muster_status open_group(const struct muster_group_options *given,
     made = mem_new(1, sizeof *made);
     if (made == NULL)
         return status_end(ERR_NOMEM, &sentence, why);
-    made->card = -1;
     err =
         hosts ? host(made, &o, &sentence) : join(made, &o, address, &sentence);
     if (err == ERR_OK)
@@ -155,9 +180,11 @@ enum muster_status muster_group_join(const struct muster_group_options *options,
 
 const char *muster_group_address(const struct muster_group *group)
 {
-    if (group == NULL || group->host == NULL)
-        return "";
-    return group->card >= 0 ? group->name : group_host_address(group->host);
+    if (group != NULL && group->near != NULL)
+        return near_address(group->near);
+    return group != NULL && group->host != NULL
+               ? group_host_address(group->host)
+               : "";
 }
 
 static enum err check_sum(const void *values, uint64_t count,
@@ -168,7 +195,8 @@ static enum err check_sum(const void *values, uint64_t count,
         return why_set(why, ERR_SHAPE, "there must be numbers to add");
     if (exact_size((enum exact_type)type) == 0)
         return why_set(why, ERR_SHAPE,
-                       "the type must be MUSTER_DOUBLE or MUSTER_FLOAT");
+                       "the type must be MUSTER_DOUBLE, MUSTER_FLOAT or "
+                       "MUSTER_INT64");
     if (!(deadline_s >= 0 && deadline_s <= DEADLINE_MAX_S))
         return why_set(why, ERR_SHAPE,
                        "the deadline must be seconds from now, or 0");
@@ -191,6 +219,21 @@ static enum err tell(const struct group_info *told,
                        sizeof all, &all, why);
 }
 
+static enum err sum_near(struct muster_group *group, enum exact_type type,
+                         void *values, uint64_t count, time_us patience_us,
+                         struct group_info *info, struct why *why)
+{
+    return near_sum(group->near, type, values, count, patience_us, info, why);
+}
+
+static enum err sum_far(struct muster_group *group, enum exact_type type,
+                        void *values, uint64_t count, time_us patience_us,
+                        struct group_info *info, struct why *why)
+{
+    return group_sum(group->member, type, values, count, patience_us, info,
+                     why);
+}
+
 enum muster_status muster_sum(struct muster_group *group, void *values,
                               uint64_t count, enum muster_type type,
                               double deadline_s, struct muster_sum_info *info,
@@ -207,8 +250,9 @@ enum muster_status muster_sum(struct muster_group *group, void *values,
         err = tell(&told, info, &sentence); /* Before anything is given. */
     if (group == NULL || err != ERR_OK)
         return status_end(err, &sentence, why);
-    err = group_sum(group->member, (enum exact_type)type, values, count,
-                    (time_us)ceil(deadline_s * 1e6), &told, &sentence);
+    err = (group->near != NULL ? sum_near : sum_far)(
+        group, (enum exact_type)type, values, count,
+        (time_us)ceil(deadline_s * 1e6), &told, &sentence);
     if (info != NULL && tell(&told, info, NULL) != ERR_OK)
         err = ERR_SHAPE; /* It fitted before. */
     return status_end(err, &sentence, why);
@@ -216,7 +260,9 @@ enum muster_status muster_sum(struct muster_group *group, void *values,
 
 void muster_cancel(struct muster_group *group)
 {
-    if (group != NULL)
+    if (group != NULL && group->near != NULL)
+        near_cancel(group->near);
+    else if (group != NULL)
         group_cancel(group->member);
 }
 
@@ -224,9 +270,9 @@ void muster_group_leave(struct muster_group *group)
 {
     if (group == NULL)
         return;
+    near_leave(group->near);
     group_leave(group->member);
     group_host_close(group->host);
     ways_close(&group->ways);
-    memory_file_free(group->card);
     mem_free(group);
 }

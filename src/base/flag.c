@@ -18,3 +18,8 @@ bool flag_raised(const struct flag *flag)
 {
     return __atomic_load_n(&flag->raised, __ATOMIC_ACQUIRE) != 0;
 }
+
+bool flag_raise_first(struct flag *flag)
+{
+    return __atomic_exchange_n(&flag->raised, 1, __ATOMIC_ACQ_REL) == 0;
+}

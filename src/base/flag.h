@@ -13,6 +13,8 @@ struct flag {
 
 void flag_raise(struct flag *flag);
 void flag_lower(struct flag *flag);
+/* True: it was down, and nobody else has raised it. */
+bool flag_raise_first(struct flag *flag);
 bool flag_raised(const struct flag *flag);
 
 #endif /* BASE_FLAG_H */

@@ -259,6 +259,8 @@ size_t exact_size(enum exact_type type)
         return sizeof(double);
     case EXACT_F32:
         return sizeof(float);
+    case EXACT_I64:
+        return sizeof(int64_t);
     }
     return 0;
 }
@@ -323,6 +325,26 @@ static void blocks_f32(const struct exact_ops *ops, const void *const *rows,
         out[at] = sum_f32(sum_column, rows, count, at, column);
 }
 
+static int64_t sum_i64(const void *const *rows, uint32_t count, size_t j)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        sum += ((const uint64_t *)rows[i])[j];
+    return (int64_t)sum;
+}
+
+static void blocks_i64(const struct exact_ops *ops, const void *const *rows,
+                       uint32_t count, size_t width, int64_t *out)
+{
+    size_t at = 0;
+
+    for (; at + EXACT_BLOCK <= width; at += EXACT_BLOCK)
+        ops->i64(rows, count, at, out + at);
+    for (; at < width; at++)
+        out[at] = sum_i64(rows, count, at);
+}
+
 void exact_sum(enum isa isa, enum exact_type type, const void *const *rows,
                uint32_t count, size_t width, double *column, void *out)
 {
@@ -332,6 +354,8 @@ void exact_sum(enum isa isa, enum exact_type type, const void *const *rows,
     CHECK(exact_size(type) > 0);
     if (type == EXACT_F64)
         blocks_f64(ops, rows, count, width, column, out);
+    else if (type == EXACT_I64)
+        blocks_i64(ops, rows, count, width, out);
     else
         blocks_f32(ops, rows, count, width, column, out);
 }
@@ -344,6 +368,8 @@ void exact_sum_ref(enum exact_type type, const void *const *rows,
     for (size_t j = 0; j < width; j++) {
         if (type == EXACT_F64)
             ((double *)out)[j] = sum_f64(sum_any, rows, count, j, column);
+        else if (type == EXACT_I64)
+            ((int64_t *)out)[j] = sum_i64(rows, count, j);
         else
             ((float *)out)[j] = sum_f32(sum_any, rows, count, j, column);
     }

@@ -24,7 +24,8 @@
 
 #define EXACT_ROWS_MAX 65536u
 
-enum exact_type { EXACT_F64 = 1, EXACT_F32 = 2 };
+/* As in muster.h.  Sums of I64 are modulo 2^64, as its addition is. */
+enum exact_type { EXACT_F64 = 1, EXACT_F32 = 2, EXACT_I64 = 9 };
 
 /* Bytes of a number; 0 if there is no such type. */
 size_t exact_size(enum exact_type type);

@@ -18,6 +18,8 @@ struct exact_ops {
                 double *out, int64_t *doubt);
     bool (*f32)(const void *const *rows, uint32_t count, size_t first,
                 float *out, int64_t *doubt);
+    void (*i64)(const void *const *rows, uint32_t count, size_t first,
+                int64_t *out); /* Never in doubt. */
 };
 
 extern const struct exact_ops exact_portable;

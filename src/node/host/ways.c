@@ -11,7 +11,6 @@
 #include "node/host/format.h"
 #include "node/host/keep.h"
 #include "os/file/file.h"
-#include "os/file/memory_file.h"
 #include "os/run/process.h"
 #include "wire/codec.h"
 
@@ -134,31 +133,6 @@ static enum err read_token(const char *folder, struct ways *ways,
     return token_load(path, true, &ways->token, why);
 }
 
-static enum err read_card(const char *name, struct ways *ways, struct why *why)
-{
-    uint8_t *text = NULL;
-    size_t size = 0;
-    enum err err = memory_file_load(name, ADDRESS_MAX, &text, &size, why);
-    char *line = (char *)text;
-
-    if (err == ERR_NOTFOUND)
-        return why_set(why, err, "%.200s: who was there is gone", name);
-    if (err != ERR_OK)
-        return err;
-    line += strcspn(line, "\n");
-    line += *line == '\n';
-    ways->own = true;
-    if (!token_parse(line, &ways->token)) {
-        err = why_set(why, ERR_FORMAT, "%.200s: no address and key", name);
-    } else {
-        line[-1] = '\0';
-        err = parse_all((char *)text, ways, why);
-    }
-    token_wipe(text, size);
-    mem_free(text);
-    return err;
-}
-
 enum err ways_open(const char *where, const char *token_file, bool cluster,
                    struct ways *ways, struct why *why)
 {
@@ -166,8 +140,6 @@ enum err ways_open(const char *where, const char *token_file, bool cluster,
     const bool folder = err == ERR_OK;
 
     *ways = (struct ways){.count = 0};
-    if (memory_file_is_name(where))
-        return read_card(where, ways, why);
     if (err == ERR_DENIED)
         return err;
     if (!folder && strchr(where, '/') != NULL)
@@ -215,30 +187,6 @@ enum err ways_keep_address(const char *folder,
     text[size] = '\n';
     file_path_in(folder, ADDRESS_FILE, path);
     return file_write_atomic(path, text, size + 1, 0600, why);
-}
-
-enum err ways_new_card(const struct ways *ways, int *card, char *name,
-                       size_t capacity, struct why *why)
-{
-    char text[NET_TEXT_SIZE + TOKEN_LINE_SIZE], line[TOKEN_LINE_SIZE];
-    char address[NET_TEXT_SIZE];
-    const int fd = memory_file_new();
-    enum err err = memory_file_name(fd, name, capacity, why);
-
-    (void)snprintf(text, sizeof text, "%s\n%s",
-                   net_text(&ways->addresses[0], address),
-                   token_line(&ways->token, line));
-    if (err == ERR_OK && memory_file_write(fd, text, strlen(text)) != ERR_OK)
-        err = why_set(why, ERR_IO,
-                      "the group's key cannot be written to memory; there is "
-                      "too little, or `ulimit -f` allows no file");
-    token_wipe(text, sizeof text);
-    token_wipe(line, sizeof line);
-    if (err == ERR_OK)
-        *card = fd;
-    else
-        memory_file_free(fd);
-    return err;
 }
 
 static void forget(const char *folder, const char *name)

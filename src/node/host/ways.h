@@ -7,9 +7,6 @@
  *     address    HOST:PORT, while the run is going on
  *     run.token  0600; the run's own key, where --token-file gave none
  *
- * or a card, a file in the memory of a process of this user (memory_file.h),
- * that has both: it is gone with that process.
- *
  * So whoever may read the folder may join, look and stop, and nobody else may,
  * although any process of this machine can dial the port.
  */
@@ -48,9 +45,6 @@ MUST_CHECK enum err ways_keep_token(const char *folder, struct token *token,
 MUST_CHECK enum err ways_keep_address(const char *folder,
                                       const struct net_address *address,
                                       struct why *why);
-/* Both on a new card: its name, and the descriptor that keeps it there. */
-MUST_CHECK enum err ways_new_card(const struct ways *ways, int *card,
-                                  char *name, size_t capacity, struct why *why);
 /* Nobody is there any more. */
 void ways_forget_address(const char *folder);
 void ways_forget_token(const char *folder);

@@ -6,8 +6,6 @@
  */
 #include "os/file/memory_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "os/file/file.h"
 #include "os/transfer.h"
 
 #define NAMED_UNDER "/proc/"
@@ -85,23 +82,4 @@ enum err memory_file_name(int fd, char *name, size_t capacity, struct why *why)
 bool memory_file_is_name(const char *name)
 {
     return strncmp(name, NAMED_UNDER, sizeof NAMED_UNDER - 1) == 0;
-}
-
-enum err memory_file_load(const char *name, size_t max, uint8_t **data,
-                          size_t *size, struct why *why)
-{
-    const int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat info;
-    enum err err;
-
-    if (fd < 0)
-        return file_read_failed(why, name, errno);
-    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink != 0 ||
-        info.st_uid != geteuid() || (info.st_mode & 077) != 0)
-        err = why_set(why, ERR_DENIED,
-                      "%.200s: not a file in memory of yours alone", name);
-    else
-        err = memory_file_read(fd, max, data, size);
-    (void)close(fd);
-    return err;
 }

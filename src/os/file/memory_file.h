@@ -26,11 +26,6 @@ MUST_CHECK enum err memory_file_name(int fd, char *name, size_t capacity,
                                      struct why *why);
 /* Is that such a name? */
 bool memory_file_is_name(const char *name);
-/* What is in it, if it is ours and nobody else's.  *data is from mem_new. */
-MUST_CHECK enum err memory_file_load(const char *name, size_t max,
-                                     uint8_t **data, size_t *size,
-                                     struct why *why);
-
 /* Replaces what was in it.  ERR_IO: no room, and nothing is in it. */
 MUST_CHECK enum err memory_file_write(int fd, const void *data, size_t size);
 /* ERR_NOTFOUND if nothing was written; ERR_TOOBIG beyond `max`.  *data is from

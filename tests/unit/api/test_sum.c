@@ -2,8 +2,8 @@
 /*
  * muster_sum between threads of this process, each a member of its own: sums
  * that are exact, who is in, deadlines, cancels, shapes, joining and leaving.
- * The protocol under faults is in core/test_sum.c, kill -9 in
- * tests/net/door.py.
+ * The protocol under faults is in core/test_table.c and core/test_sum.c, kill
+ * -9 in tests/net/door.py.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -60,7 +61,7 @@ static struct muster_group *join_group(const char *address, int index)
     options.name = name;
     assert_int_equal(muster_group_join(&options, address, &group, why),
                      MUSTER_OK);
-    assert_string_equal(muster_group_address(group), "");
+    assert_string_not_equal(muster_group_address(group), address);
     return group;
 }
 
@@ -93,8 +94,8 @@ static void open_all(struct member *members, uint32_t least)
     members[0].group = host_group(least);
     for (int i = 1; i < MEMBERS; i++) {
         members[i].index = i;
-        members[i].group =
-            join_group(muster_group_address(members[0].group), i);
+        members[i].group = /* Any member's address will do. */
+            join_group(muster_group_address(members[i - 1].group), i);
     }
 }
 
@@ -155,6 +156,55 @@ static void test_floats_in_place(void **state)
                      MUSTER_OK);
     muster_group_leave(group);
     muster_group_leave(NULL);
+}
+
+/* Long ones, of which everyone adds a slice. */
+static void *sum_long(void *context)
+{
+    enum { LONG = 100003 };
+    struct member *m = context;
+    int64_t *values = malloc(LONG * sizeof *values);
+
+    for (int call = 0; call < 5 && values != NULL; call++) {
+        for (int j = 0; j < LONG; j++)
+            values[j] = (int64_t)j * (call + 1) - m->index;
+        m->status =
+            muster_sum(m->group, values, LONG, MUSTER_INT64, 0, NULL, m->why);
+        for (int j = 0; j < LONG; j++)
+            m->count += values[j] != (int64_t)j * (call + 1) * MEMBERS - 6;
+    }
+    free(values);
+    return NULL;
+}
+
+static void test_long(void **state)
+{
+    struct member members[MEMBERS];
+
+    (void)state;
+    open_all(members, MEMBERS);
+    for (int i = 0; i < MEMBERS; i++)
+        assert_int_equal(
+            pthread_create(&members[i].thread, NULL, sum_long, &members[i]), 0);
+    for (int i = 0; i < MEMBERS; i++) {
+        finish(&members[i]);
+        assert_int_equal(members[i].status, MUSTER_OK);
+        assert_int_equal(members[i].count, 0);
+    }
+    close_all(members);
+}
+
+/* Integers are added modulo 2^64. */
+static void test_integers(void **state)
+{
+    struct muster_group *group = host_group(0);
+    int64_t values[3] = {INT64_MAX, -1, 0};
+
+    (void)state;
+    assert_int_equal(muster_sum(group, values, 3, MUSTER_INT64, 0, NULL, NULL),
+                     MUSTER_OK);
+    assert_true(values[0] == INT64_MAX && values[1] == -1 && values[2] == 0);
+    muster_group_leave(group);
 }
 
 /* One does not come: the others go on without it, and it is told the sum. */
@@ -256,13 +306,20 @@ static void test_join_and_leave(void **state)
         assert_string_equal(members[i].who, "m0,m1,m2,m3");
         assert_int_equal(members[i].info.call, 2);
     }
-    /* The host goes: the group is over. */
-    muster_group_leave(members[0].group);
-    members[0].group = NULL;
-    start(&members[1]);
-    finish(&members[1]);
-    assert_int_equal(members[1].status, MUSTER_LOST);
-    assert_true(strlen(members[1].why) > 5);
+    /* Who began the group goes, and it goes on; so with the next ones, until
+     * one is left. */
+    for (int gone = 0; gone < MEMBERS - 1; gone++) {
+        muster_group_leave(members[gone].group);
+        members[gone].group = NULL;
+        for (int i = gone + 1; i < MEMBERS; i++)
+            start(&members[i]);
+        for (int i = gone + 1; i < MEMBERS; i++) {
+            finish(&members[i]);
+            assert_int_equal(members[i].status, MUSTER_OK);
+            assert_int_equal(members[i].info.contributed, MEMBERS - 1 - gone);
+        }
+    }
+    assert_string_equal(members[3].who, "m3");
     close_all(members);
 }
 
@@ -402,6 +459,7 @@ int main(void)
         cmocka_unit_test(test_cancel),   cmocka_unit_test(test_join_and_leave),
         cmocka_unit_test(test_shapes),   cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_nothing),  cmocka_unit_test(test_no_numbers),
+        cmocka_unit_test(test_long),     cmocka_unit_test(test_integers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""An all-reduce beside Open MPI's and gloo's: every process has its own result.
+
+Turns of muster_sum, of MPI_Allreduce and of torch's gloo, in short processes one
+after the other, PAIRS times; of each the median over the pairs of the median
+call, and the median of the ratios within a pair.  Ours is exact and bears deaths;
+theirs round as they go, and end when one does.
+
+    bench/allreduce.py [PROCESSES ...]         # 2 4; TURNS=30 PAIRS=5 MOST=104857600
+                                               # TOKEN=1: ours by links, with TLS"""
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BENCH = ROOT / "build/release/bench"
+PYTHON = os.environ.get("PYTHON", "/usr/bin/python3")
+TURNS = os.environ.get("TURNS", "30")
+PAIRS = int(os.environ.get("PAIRS", "5"))
+MOST = int(os.environ.get("MOST", str(100 << 20)))
+SIZES = [size for size in (4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20,
+                           16 << 20, 100 << 20, 256 << 20) if size <= MOST]
+ENV = {**os.environ, "LD_LIBRARY_PATH": str(ROOT / "build/release/src"),
+       "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1",
+       "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMP_NUM_THREADS": "1",
+       "GLOO_SOCKET_IFNAME": "lo"}
+
+
+def gloo_rank(rank, world, store, turns, kind, sizes):
+    import time
+
+    import torch
+    import torch.distributed as dist
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", rank=rank, world_size=world,
+                            init_method=f"file://{store}")
+    of = {"i64": torch.int64, "f32": torch.float32, "f64": torch.float64}[kind]
+    for size in sizes:
+        count = size // (4 if kind == "f32" else 8)
+        ramp = (torch.arange(count) % 1000 + rank).to(of)
+        values, took, processor = torch.empty_like(ramp), [], 0.0
+        for i in range(-2, turns if size <= 1 << 22 else max(3, turns // 3)):
+            values.copy_(ramp)
+            dist.barrier()
+            began, used = time.perf_counter(), time.process_time()
+            dist.all_reduce(values)
+            if i >= 0:
+                took.append(time.perf_counter() - began)
+                processor += time.process_time() - used
+        total = torch.tensor([statistics.median(took) / world, processor / len(took)],
+                             dtype=torch.float64)
+        dist.all_reduce(total)
+        if rank == 0:
+            print(size, *(1e6 * total).tolist(), flush=True)
+    dist.destroy_process_group()
+
+
+def gloo(world, turns, kind, *sizes):
+    import torch.multiprocessing as mp
+    with tempfile.TemporaryDirectory() as folder:
+        mp.spawn(gloo_rank, (int(world), f"{folder}/store", int(turns), kind,
+                             [int(size) for size in sizes]), nprocs=int(world))
+
+
+def figures(*command):
+    """{size: (microseconds, of processors)}, or None: it is not there."""
+    done = subprocess.run([str(word) for word in command], env=ENV, text=True,
+                          capture_output=True)
+    if done.returncode != 0:
+        sys.stderr.write(done.stderr[-300:])
+        return None
+    return {int(size): (float(wall), float(cpu)) for size, wall, cpu in
+            (line.split() for line in done.stdout.splitlines())}
+
+
+def sides(world, kind):
+    yield "muster", (BENCH / "allreduce", world, TURNS, kind)
+    yield "mpi", ("mpirun", "-n", world, BENCH / "allreduce_mpi", TURNS, kind)
+    yield "gloo", (PYTHON, __file__, "gloo", world, TURNS, kind)
+
+
+def compare(world, kind):
+    seen = {}
+    for _ in range(PAIRS):
+        for name, command in sides(world, kind):
+            if seen.get(name, True) is not None:
+                got = figures(*command, *SIZES)
+                seen[name] = got and [*seen.get(name, []), got]
+    load = os.getloadavg()[0]
+    print(f"{world} processes, {kind} (load {load:.0f}): microseconds of a call "
+          "(of all processors); theirs / ours")
+    for size in SIZES:
+        cells = []
+        for name, rows in seen.items():
+            if rows is None:
+                continue
+            wall, cpu = (statistics.median(row[size][k] for row in rows)
+                         for k in (0, 1))
+            cells.append(f"{name} {wall:10.1f} ({cpu:10.1f})")
+            if name != "muster":
+                ratio, saved = (statistics.median(
+                    row[size][k] / ours[size][k]
+                    for row, ours in zip(rows, seen["muster"])) for k in (0, 1))
+                cells.append(f"{ratio:5.2f} ({saved:5.2f}) x")
+        print(f"{size:10} " + "  ".join(cells), flush=True)
+
+
+def main(worlds):
+    with tempfile.TemporaryDirectory() as folder:
+        if os.environ.get("TOKEN"):
+            ENV["TOKEN_FILE"] = f"{folder}/token"
+            subprocess.run([ROOT / "build/muster", "token", "new",
+                            ENV["TOKEN_FILE"]], check=True)
+        for world in worlds:
+            for kind in os.environ.get("TYPES", "i64 f32").split():
+                compare(world, kind)
+
+
+if sys.argv[1:2] == ["gloo"]:
+    gloo(*sys.argv[2:])
+else:
+    main([int(world) for world in sys.argv[1:]] or [2, 4])
