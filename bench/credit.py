@@ -120,7 +120,7 @@ def search(code, *more):
 
 def everything():
     """name: result of `muster train --format json`."""
-    dropped = ["--code", "local:every=once:stop=first:3", "--chaos",
+    dropped = ["--code", "local:h=once:stop=first:3", "--chaos",
                "leave:w2@0", "--delay", "worker:w2=1000"]
     return {
         "one process": train(*SVM, "one.model", timeout=WAIT_S),
@@ -128,7 +128,7 @@ def everything():
         "steal": search("steal", "--delay", "exp:0.002"),
         "cec": search(CEC),
         "averaged once": train(*AVERAGED, "averaged.model", "-n", 4, "--code",
-                               "local:every=once", timeout=WAIT_S),
+                               "local:h=once", timeout=WAIT_S),
         "one of them left out": train(*AVERAGED, "dropped.model", "-n", 4,
                                       *dropped, timeout=WAIT_S)}
 

@@ -557,10 +557,13 @@ double code_copies(const struct code *code)
 
 double code_load(const struct code *code)
 {
+    const double block = (double)tallest(code) / code->chunks;
     uint64_t most = 0;
 
+    if (code_spec_elastic(&code->spec)) /* An arc of it. */
+        return block * code->parts / code->slots;
     if (code_spec_products(&code->spec))
-        return (double)tallest(code) / code->chunks;
+        return block;
     for (uint32_t slot = 0; slot < code->slots; slot++) {
         const struct code_table *table = &code->table;
         const bool own = code->spec.schedule == SCHED_STEAL;

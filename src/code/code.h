@@ -282,8 +282,8 @@ MUST_CHECK enum err code_error(const struct code *code, const bool *slot_in,
 MUST_CHECK enum err code_expected_error(const struct code *code,
                                         uint32_t silent, uint32_t samples,
                                         double *mean);
-/* Chunks the busiest slot computes if nobody is slow, over K.  mds: a product
- * with a chunk of the block counts half. */
+/* Chunks the busiest slot computes if nobody is slow, over K.  Coded data: a
+ * product with a chunk of the block counts half; cec: all slots are filled. */
 double code_load(const struct code *code);
 /* Copies of the data that all slots hold together. */
 double code_copies(const struct code *code);

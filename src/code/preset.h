@@ -26,7 +26,7 @@ enum preset_key {
     KEY_PARTS,
     KEY_REPLICAS,
     KEY_STALENESS,
-    KEY_EVERY,
+    KEY_H,
     KEY_SPEEDS,
     KEY_DECODE,
     KEY_STOP,

@@ -46,10 +46,10 @@ static const struct key {
                        "use answers up to so many updates old, wait for who is "
                        "further behind",
                        COUNT(staleness, 0, 1000)},
-    [KEY_EVERY] = {"every",
-                   "steps of gd, or passes of sgd, between two averages; once: "
-                   "only at the end",
-                   .kind = KIND_EVERY},
+    [KEY_H] = {"h",
+               "steps of gd, or passes of sgd, between two averages; once: "
+               "only at the end",
+               .kind = KIND_EVERY},
     [KEY_SPEEDS] = {"speeds", "of the workers, with commas: loads follow them",
                     TEXT(speed_text)},
     [KEY_DECODE] = {"decode",
@@ -125,14 +125,13 @@ static enum err read_count(const struct key *key, const char *text,
 
 static enum err read_every(const char *text, uint32_t *every, struct why *why)
 {
-    static const struct key steps = {
-        .name = "every", .min = 1, .max = PRESET_ONCE};
+    static const struct key steps = {.name = "h", .min = 1, .max = PRESET_ONCE};
 
     if (strcmp(text, ONCE) == 0)
         *every = PRESET_ONCE;
     else if (read_count(&steps, text, every, NULL) != ERR_OK)
         return why_set(why, ERR_RANGE,
-                       "every=%.32s: expected a whole number of steps above "
+                       "h=%.32s: expected a whole number of steps above "
                        "zero, or " ONCE,
                        text);
     return ERR_OK;
@@ -241,11 +240,11 @@ enum err preset_parse(char *text, struct preset_options *options,
             *next = '\0';
         err = take(key, setting + strlen(keys[key].name) + 1, options, why);
     }
-    if (err == ERR_OK && (preset->keys & 1u << KEY_EVERY) != 0 &&
+    if (err == ERR_OK && (preset->keys & 1u << KEY_H) != 0 &&
         options->every == 0)
         err = why_set(why, ERR_SHAPE,
-                      "code %s needs every=H, the steps between two averages, "
-                      "or every=" ONCE,
+                      "code %s needs h=H, the steps between two averages, "
+                      "or h=" ONCE,
                       preset->name);
     return err;
 }

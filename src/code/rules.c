@@ -111,7 +111,7 @@ static const struct rule rules[] = {
      "--optim sgd goes from row to row, each step needing the one before, so "
      "there is nothing to share among workers; leave out -n, --listen and "
      "--out, average what each makes of its own rows (--code "
-     "local:every=once), or take --optim lbfgs, newton or agd"},
+     "local:h=once), or take --optim lbfgs, newton or agd"},
     {TRAIT(SGD), TRAIT(RATE_RULE) | TRAIT(ENDS),
      "<it> means nothing to --optim sgd: its rate is RATE / (1 + rows seen), "
      "and it ends after --steps passes over the rows"},

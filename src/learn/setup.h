@@ -37,6 +37,7 @@ struct model_file;
 struct setup_terms {
     bool alone;     /* The run's state is kept without a coordinator. */
     bool simulated; /* Workers are, in virtual time. */
+    bool product;   /* Two matrices, and no training. */
     /* Rows of the calling program, instead of OPT_DATA, OPT_TEST; or NULL. */
     const struct memory_rows *rows, *test;
     /* Told sentences that are no errors.  May be NULL. */

@@ -271,17 +271,22 @@ static enum err check_certificate(const struct setup *setup,
                                   const struct code *code, struct why *why)
 {
     const double worst = code->certificate.worst_residual;
+    const bool product = setup->terms.product;
 
     if (code->carrier == CARRIER_TALLY || worst <= CODE_RESIDUAL_MAX ||
         code_spec_estimates(&code->spec) ||
         wanted_class(recipe) == EXACT_APPROX)
         return ERR_OK;
-    return why_set(why, ERR_SHAPE,
-                   "code %s with %u workers and %u stragglers restores the "
-                   "gradient only to %.1e where --exact %s wants %.0e; use "
-                   "`rep`, which is exact",
-                   setup->code.name, code->slots, code->spec.stragglers, worst,
-                   recipe_text(recipe, OPT_EXACT), CODE_RESIDUAL_MAX);
+    return why_set(
+        why, ERR_SHAPE,
+        "code %s with %u workers and %u stragglers restores the %s only to "
+        "%.1e where --exact %s wants %.0e; use %s",
+        setup->code.name, code->slots, code->spec.stragglers,
+        product ? "product" : "gradient", worst, recipe_text(recipe, OPT_EXACT),
+        CODE_RESIDUAL_MAX,
+        product ? "a k nearer to the number of workers, or uncoded, which is "
+                  "exact"
+                : "`rep`, which is exact");
 }
 
 void workers_cut(struct setup *setup, uint32_t dims)

@@ -15,7 +15,7 @@ say codes agc:collect=4:estimate=unbiased -n 8 --stragglers 2
 say codes frc:pieces=3
 say codes frc:files/mine.csv
 say codes local
-say codes local:every=0
+say codes local:h=0
 say codes matrix:none.csv:decode=maybe
 say codes rep --silent 9
 say codes rep:frc.csv

@@ -43,7 +43,7 @@ try --optim sgd
 try --optim agd
 try --tol 0.1
 try -n 3 --code mds
-try -n 3 --code local:every=2
+try -n 3 --code local:h=2
 try -n 3 --code ignore:staleness=1
 try --passes 2 --steps 3
 try --chunk-rows 1 --batch 500 -n 2 --passes 4294967295

@@ -1,7 +1,7 @@
 # Names that are nearly right, in the wrong case, or another program's.
 try() { "$MUSTER" "$@" 2>&1 >/dev/null; echo "exit $?"; }
 printf 'Age,Fare,Survived\n1,2,0\n3,4,1\n5,1,0\n1,2,1\n' >t.csv
-for flag in --C -C --collect --stop --estimate --decode --parts --pieces --replicas --local --staleness --speeds --every -o --LABEL --chunk_row --max-iter --random_state --sep -z -i --epoch --epochz --early-stopping --batchsize --learning_rat
+for flag in --C -C --collect --stop --estimate --decode --parts --pieces --replicas --local --staleness --speeds --copies -o --LABEL --chunk_row --max-iter --random_state --sep -z -i --epoch --epochz --early-stopping --batchsize --learning_rat
 do
     try train t.csv $flag 1
 done

@@ -47,7 +47,7 @@ try --optim sgd
 try --optim gd --tol 0.1
 try --batch 32 -v 3
 try --batch 32 --grid "lr=0.1,1"
-try -n 2 --code local:every=2 --optim gd
+try -n 2 --code local:h=2 --optim gd
 try --batch 32 --patience 0
 "$MUSTER" train --owners 2 --patience 2 --optim gd --lr 1 2>&1 | tail -n 1
 "$MUSTER" simulate gen:gmm:500,60 --patience 2 --no-compute 2>&1 | tail -n 1

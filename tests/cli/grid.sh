@@ -31,7 +31,7 @@ for n in 0 2; do
 done | sort | uniq -c | sed "s/  *2 .*/twice/" | uniq
 cmp n0 n2 && echo "same model for workers"
 # The number of workers as an axis.
-for more in "" "--code local:every=5 --optim gd --steps 20"; do
+for more in "" "--code local:h=5 --optim gd --steps 20"; do
     "$MUSTER" train gen:gmm:400,5 --grid "n=1,2,4" -q $more |
         sed "s/[0-9.]\{1,\} *n=/S  n=/"
 done

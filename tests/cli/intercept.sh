@@ -20,7 +20,7 @@ moved --optim newton
 moved --optim newton -n 2
 moved --optim lbfgs --tol 1e-9
 moved --optim momentum --steps 20000
-moved --optim gd --steps 20000 -n 2 --code local:every=1
+moved --optim gd --steps 20000 -n 2 --code local:h=1
 fit far.svm -s 11 -p 0 -c 0.1 -e 1e-9 -B 1 | cut -d . -f 1,2 | cut -c 1-4
 echo "--- none"
 "$MUSTER" train far.svm m --model linear --no-intercept -q >/dev/null

@@ -22,7 +22,7 @@ try "$net" --tol 0.1
 try "$net" --model svm
 try "$net" --model linear
 try "$net" -n 3 --code mds
-try "$net" -n 3 --code local:every=2
+try "$net" -n 3 --code local:h=2
 try "dense4096 dense4096 dense4096 dense10"
 "$MUSTER" train gen:linear:300,49 --net "conv3x3x4 dense1" 2>&1 >/dev/null | tail -n 1
 "$MUSTER" train gen:linear:300,49 --net "conv3x3x4 dense1" --shape 7x7 --passes 1 2>&1 >/dev/null | sed -n 1p

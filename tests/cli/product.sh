@@ -20,6 +20,7 @@ npy("nan.npy", "(2, 2)", "<f8", [1, 2, 3, float("nan")])
 npy("huge.npy", "(4, 1)", "<f8", [1e308] * 4)
 npy("tiny.npy", "(4, 2)", "<f8", [1e-200, 1, 2e-200, 2, 3e-200, 3, 0, 4])
 npy("uneven.npy", "(4, 2)", "<f8", [1e-8, 2e-8, 1, 1, 2, 2, 3, 3])
+npy("many.npy", "(20, 2)", "<f8", list(range(40)))
 npy("huge_b.npy", "(1, 1)", "<f8", [1e308])
 END
 show() { python3 -c '
@@ -63,6 +64,7 @@ try A.npy B.npy out.npy -n 3 --code mds:k=0
 try A.npy B.npy out.npy -n 3 --code uncoded:k=2
 try A.npy B.npy out.npy -n 3 --code steal
 try A.npy B.npy out.npy -n 3 --code auto
+try many.npy B.npy out.npy -n 30 --code mds:k=20 --exact numeric
 try A.npy B.npy C.npy
 try A.npy B.npy A.npy --force
 try A.npy B.npy nowhere/C.npy

@@ -9,7 +9,7 @@ no -n 4 --verify --code mds
 no -n 4 --audit 1% --code partial-cyclic
 no -n 4 --verify --code ignore
 no -n 4 --audit 1% --code sgc
-no -n 4 --verify --code local:every=3
+no -n 4 --verify --code local:h=3
 no -n 4 --verify --code auto --exact approx
 no -n 4 --audit 101%
 no -n 4 --audit often

@@ -24,7 +24,7 @@ KILLED = {
 
 
 def local(every):
-    return ["--code", f"local:every={every}"]
+    return ["--code", f"local:h={every}"]
 
 
 def numbers(result):

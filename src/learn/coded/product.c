@@ -55,6 +55,7 @@ enum err product_workers(struct setup *setup, struct recipe *recipe,
     const bool uncoded = is_uncoded(recipe);
     enum err err = ERR_OK;
 
+    setup->terms.product = true;
     if (!workers_wanted(recipe))
         err = recipe_put(recipe, OPT_N, "1", ORIGIN_FLAG, why);
     if (err == ERR_OK && uncoded)

@@ -209,7 +209,7 @@ static void test_text(void **state)
     char plain[] = "steal";
     char counts[] = "agc:s=2:collect=5:estimate=ratio";
     char stop[] = "rep:stop=deadline:0.5:estimate=ratio";
-    char every[] = "local:every=once:stop=first:3";
+    char every[] = "local:h=once:stop=first:3";
     char speeds[] = "cb:speeds=1,2,4";
     struct preset_options options = parsed(plain);
 
@@ -283,8 +283,8 @@ static void test_text_refused(void **state)
         {"steal:pieces=65", ERR_RANGE, "from 1 to 64"},
         {"steal:pieces=", ERR_RANGE, "expected a whole number"},
         {"steal:s=-1", ERR_RANGE, "expected a whole number"},
-        {"local", ERR_SHAPE, "needs every=H"},
-        {"local:every=0", ERR_RANGE, "above zero, or once"},
+        {"local", ERR_SHAPE, "needs h=H"},
+        {"local:h=0", ERR_RANGE, "above zero, or once"},
         {"matrix:m.csv:decode=well", ERR_RANGE, "optimal or one-step"},
     };
 
