@@ -9,7 +9,7 @@
  *
  * Sizes are odd, so that blocks, steps and single rows are all visited.  Three
  * losses and the rounding of tallies go into one digest; the other parts are in
- * golden_more.c, golden_sums.c and softmax_golden.c.
+ * golden_more.c, golden_sums.c, golden_batches.c and softmax_golden.c.
  */
 #include "math/golden/golden.h"
 
@@ -203,6 +203,8 @@ static const struct golden_part parts[] = {
      "72f2293875cfba9ac127f9f5e6a859b22570c247447f75ce2baca6b091a618fe"},
     {"solve-f64-1", golden_solve,
      "7bd2f414bc6821f4600e3fb7026d0b1b703d51ef341fa423c3ecb5a9de37151f"},
+    {"batches-1", golden_batches,
+     "a41cdc554097cccb1779ab68413457c376a3afc70991306cae45dbebf9a0d387"},
 };
 
 const struct golden_part *golden_parts(size_t *count)

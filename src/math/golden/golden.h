@@ -34,7 +34,7 @@ struct golden_part {
 /* Those of math/: dense rows (gradients of fp32; the hinge, sample weights,
  * narrow rows, Hessians and their products; scores, slopes and columns apart),
  * both kinds of sparse rows, softmax, vectors, tallies with their packing,
- * followed scales, exact sums, surveys, least squares. */
+ * followed scales, exact sums, surveys, least squares, rows of batches. */
 const struct golden_part *golden_parts(size_t *count);
 
 /* The first of them for any kernel of this form: the tests try broken ones. */

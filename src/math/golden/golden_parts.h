@@ -35,5 +35,6 @@ struct digest golden_follow(const enum isa *isa);
 struct digest golden_exact(const enum isa *isa);
 struct digest golden_survey(const enum isa *isa);
 struct digest golden_solve(const enum isa *isa);
+struct digest golden_batches(const enum isa *isa);
 
 #endif /* MATH_GOLDEN_PARTS_H */
