@@ -177,6 +177,13 @@ static bool is_no_text(const char *block, size_t size)
            memchr(block, '\0', size) != NULL;
 }
 
+/* Does no line start in the range of a page that begins one byte before it?
+ * All of it is then within a long line, which another page has. */
+static bool has_no_start(const struct page *page, size_t span)
+{
+    return page->size >= span && memchr(page->text, '\n', span - 1) == NULL;
+}
+
 static enum err say_load(enum err err, uint64_t line, struct why *why)
 {
     if (err == ERR_FORMAT)
@@ -243,6 +250,10 @@ static enum err load_range(const struct job *job, uint32_t item,
         if (err != ERR_OK)
             return err;
         page->size += got;
+        if (item > 0 && has_no_start(page, span)) {
+            page->size = 0;
+            return ERR_OK;
+        }
         if (got == want && is_no_text(page->text, page->size))
             return ERR_FORMAT;
     }
@@ -329,15 +340,17 @@ static enum err read_plain(struct job *job, struct pool *pool,
 /* --- streams --------------------------------------------------------------
  */
 
-static size_t whole_lines(const struct job *job, const struct page *page)
+/* Up to the end of the last line or record; none of them ends before `from`. */
+static size_t whole_lines(const struct job *job, const struct page *page,
+                          size_t from)
 {
     size_t size = page->size;
 
     if (job->record_bytes > 0)
         return size - size % job->record_bytes;
-    while (size > 0 && page->text[size - 1] != '\n')
+    while (size > from && page->text[size - 1] != '\n')
         size--;
-    return size;
+    return size > from ? size : 0;
 }
 
 /* Keep what follows the last whole line for the next page. */
@@ -388,6 +401,7 @@ static enum err fill_page(struct job *job, struct page *page, struct why *why)
 {
     enum err err = take_rest(job, page);
     size_t whole = 0;
+    size_t seen = 0; /* So much of a long line was looked at. */
 
     while (err == ERR_OK && whole == 0 && !job->ended) {
         size_t got = 0;
@@ -402,10 +416,11 @@ static enum err fill_page(struct job *job, struct page *page, struct why *why)
         page->size += got;
         job->ended = got < job->block_bytes;
         if (job->record_bytes == 0 && !job->ended &&
-            is_no_text(page->text, page->size))
+            is_no_text(page->text + seen, page->size - seen))
             return say_load(ERR_FORMAT, job->lines + 1, why);
         mend_ends(job, page);
-        whole = job->started ? whole_lines(job, page) : 0;
+        whole = job->started ? whole_lines(job, page, seen) : 0;
+        seen = job->started ? page->size : 0;
     }
     if (err == ERR_OK)
         err = set_rest_aside(job, page, whole);
