@@ -101,8 +101,8 @@ static bool is_judged(const struct lesson *lesson, uint32_t row)
 }
 
 /* Scores of all rows, of which some count. */
-static enum err take_scores(const struct lesson *lesson,
-                            const struct dataset *data, const double *z)
+static enum err judge_scores(const struct lesson *lesson,
+                             const struct dataset *data, const double *z)
 {
     const enum model_kind model = lesson->trial->model;
     const uint32_t outputs = trial_outputs(lesson->setup, lesson->trial);
@@ -112,16 +112,21 @@ static enum err take_scores(const struct lesson *lesson,
         .weight = lesson->folds->judge == NULL ? lesson->tested : NULL,
         .rows = data->rows,
         .outputs = outputs};
-    const enum err err =
-        metrics_of_scores(&lesson->trial->fold[lesson->fold].metrics,
-                          model_ops(model), lesson->setup->isa, &rows);
 
-    /* Rows of other folds belong to other threads. */
-    for (uint32_t row = 0; err == ERR_OK && row < data->rows; row++)
+    return metrics_of_scores(&lesson->trial->fold[lesson->fold].metrics,
+                             model_ops(model), lesson->setup->isa, &rows);
+}
+
+/* Rows of other folds belong to other threads. */
+static void keep_scores(const struct lesson *lesson, const struct dataset *data,
+                        const double *z)
+{
+    const uint32_t outputs = trial_outputs(lesson->setup, lesson->trial);
+
+    for (uint32_t row = 0; row < data->rows; row++)
         if (is_judged(lesson, row))
             memcpy(lesson->trial->scores + (size_t)row * outputs,
                    z + (size_t)row * outputs, outputs * sizeof *z);
-    return err;
 }
 
 static enum err judge(const struct lesson *lesson, struct pool *pool,
@@ -136,7 +141,9 @@ static enum err judge(const struct lesson *lesson, struct pool *pool,
                        : setup_family(part)->scores(part, data, pool, w, z);
 
     if (err == ERR_OK)
-        err = take_scores(lesson, data, z);
+        err = judge_scores(lesson, data, z);
+    if (err == ERR_OK)
+        keep_scores(lesson, data, z);
     mem_free(z);
     return err;
 }
@@ -401,7 +408,7 @@ static enum err recall(struct lesson *lesson, double *some, size_t count)
         err = open_masks(lesson);
     if (err == ERR_OK) {
         copy_judged(lesson, lesson->trial->scores, some, false);
-        err = take_scores(lesson, judged(lesson), lesson->trial->scores);
+        err = judge_scores(lesson, judged(lesson), lesson->trial->scores);
     }
     close_masks(lesson);
     return err;

@@ -35,7 +35,7 @@ static enum err unknown(const struct layer *l, uint32_t number, struct why *why)
     char names[256] = "";
     size_t used = 0;
 
-    for (uint32_t i = 0; layer_name(i) != NULL; i++)
+    for (uint32_t i = 0; layer_name(i) != NULL && used < sizeof names; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, " %s",
                                  layer_name(i));
     return why_set(why, ERR_FORMAT,
