@@ -92,12 +92,13 @@ struct node {
     bool posts; /* The coordinator at its other end uses our board. */
     struct listener *bell; /* NULL: no notes. */
     bool let_in;           /* ... and has brought a WELCOME. */
-    bool known;    /* There is a coordinator, or it was said that none is. */
-    uint32_t way;  /* Index of the address in use. */
-    bool open;     /* The job is known, and what is needed for it is made. */
-    bool finished; /* Only last words are still to be sent. */
-    bool hurried;  /* It was told to leave: nothing more is written. */
-    bool said_why; /* ... why it is still here. */
+    bool known;      /* There is a coordinator, or it was said that none is. */
+    uint32_t way;    /* Index of the address in use. */
+    uint32_t spoils; /* How often one sent what is no message. */
+    bool open;       /* The job is known, and what is needed for it is made. */
+    bool finished;   /* Only last words are still to be sent. */
+    bool hurried;    /* It was told to leave: nothing more is written. */
+    bool said_why;   /* ... why it is still here. */
     enum err err;
     struct why *why;
     struct farewell farewell;
@@ -125,6 +126,41 @@ static void on_up(void *context, struct link *link)
     feed(node, &event);
 }
 
+static void do_close(struct node *node)
+{
+    if (node->link != NULL)
+        link_close(node->link);
+    node->link = NULL;
+    node->up = false;
+    node->posts = false;
+    node->awaited = false;
+    outbox_abandon(&node->outbox);
+}
+
+static void other_way(struct node *node)
+{
+    node->way = (node->way + 1) % node->options->address_count;
+}
+
+/* What came is no message.  Of several addresses, those of relays and the
+ * coordinator behind them, another is tried, but not for ever. */
+static void spoilt(struct node *node)
+{
+    const uint32_t ways = node->options->address_count;
+    const struct event down = {.kind = EVENT_LINK_DOWN};
+
+    if (ways < 2 || node->spoils++ >= 2 * ways || node->link == NULL) {
+        finish(node, ERR_FORMAT, "the coordinator sent what is no message");
+        feed(node, NULL);
+        return;
+    }
+    log_line("%s sent what is no message; trying another address",
+             link_address(node->link));
+    do_close(node);
+    other_way(node);
+    feed(node, &down);
+}
+
 /* A ROUND whose vectors lie on the board.  Answers may go there too. */
 static void on_posted(struct node *node, const uint8_t *data, size_t size)
 {
@@ -139,8 +175,9 @@ static void on_posted(struct node *node, const uint8_t *data, size_t size)
         return;
     node->posts = true;
     if (err != ERR_OK)
-        finish(node, ERR_FORMAT, "the coordinator sent what is no message");
-    feed(node, err == ERR_OK ? &event : NULL);
+        spoilt(node);
+    else
+        feed(node, &event);
 }
 
 /* A ROUND is arriving: it is put where the last one lies, once nobody computes
@@ -248,8 +285,7 @@ static void on_message(void *context, struct link *link, enum plane plane,
     }
     if (decode(node, data, size, &msg) != ERR_OK || msg.leaf != 0 ||
         msg_is_bulk(msg.kind) != (plane == PLANE_BULK)) {
-        finish(node, ERR_FORMAT, "the coordinator sent what is no message");
-        feed(node, NULL);
+        spoilt(node);
         return;
     }
     node->let_in = node->let_in || msg.kind == MSG_WELCOME;
@@ -260,11 +296,6 @@ static void on_message(void *context, struct link *link, enum plane plane,
         link_trust(link, node->message_max);
         take_note(node);
     }
-}
-
-static void other_way(struct node *node)
-{
-    node->way = (node->way + 1) % node->options->address_count;
 }
 
 /* Once, and only to those who came by themselves: a mistyped address would
@@ -339,17 +370,6 @@ static void do_connect(struct node *node)
     if (link_dial(node->hub, &node->options->addresses[node->way],
                   &node->link) != ERR_OK)
         finish(node, ERR_NOMEM, "out of memory");
-}
-
-static void do_close(struct node *node)
-{
-    if (node->link != NULL)
-        link_close(node->link);
-    node->link = NULL;
-    node->up = false;
-    node->posts = false;
-    node->awaited = false;
-    outbox_abandon(&node->outbox);
 }
 
 /* As a note, if it can be. */

@@ -21,7 +21,10 @@
 #include "node/host/ways.h"
 #include "node/run/client.h"
 #include "node/runs.h"
+#include "os/net/link.h"
+#include "os/net/net.h"
 #include "os/net/token.h"
+#include "os/run/loop.h"
 #include "os/run/process.h"
 
 #define JOINERS 3u
@@ -30,6 +33,7 @@ struct joiner {
     const char *folder;
     char name[16];
     const char *token_file;
+    const struct net_address *first; /* A way before the others; or NULL. */
 };
 
 /* What a test does while the run goes on. */
@@ -44,6 +48,9 @@ struct outside {
     uint32_t ask_step;
     enum ask_what ask;
     char *answer;
+    bool relayed; /* A relay that babbles is in front of the coordinator. */
+    struct net_listener babbler;
+    int babbler_pid;
 };
 
 static int joiner_main(void *context)
@@ -56,19 +63,102 @@ static int joiner_main(void *context)
                                          .give_up_us = 20 * SECOND_US};
     struct why why = {0};
 
-    if (ways_open(joiner->folder, joiner->token_file, false, &ways, &why) ==
-            ERR_OK &&
-        join_run(&options, &why) == ERR_OK)
+    if (ways_open(joiner->folder, joiner->token_file, false, &ways, &why) !=
+        ERR_OK)
+        return 2;
+    if (joiner->first != NULL) {
+        ways.addresses[ways.count++] = ways.addresses[0];
+        ways.addresses[0] = *joiner->first;
+    }
+    if (join_run(&options, &why) == ERR_OK)
         return 0;
     (void)!write(STDERR_FILENO, why.text, strlen(why.text));
     return 1;
 }
 
+static void babble(void *context, struct link *link, enum plane plane,
+                   const uint8_t *data, size_t size)
+{
+    static const uint8_t nonsense[] = {255, 254, 253, 252, 251};
+
+    (void)context;
+    (void)plane;
+    (void)data;
+    (void)size;
+    link_send(link, PLANE_CONTROL, nonsense, sizeof nonsense);
+}
+
+static void ignore_up(void *context, struct link *link)
+{
+    (void)context;
+    (void)link;
+}
+
+static void ignore_down(void *context, struct link *link, enum link_end how,
+                        const char *why)
+{
+    (void)context;
+    (void)link;
+    (void)how;
+    (void)why;
+}
+
+/* Has the key, takes everybody in, and answers with nonsense. */
+static int babbler_main(void *context)
+{
+    static const struct link_events events = {
+        .up = ignore_up, .message = babble, .down = ignore_down};
+    struct outside *outside = context;
+    struct link_options options = {.events = &events};
+    struct link_hub *hub;
+    struct ways ways;
+    struct why why = {0};
+
+    if (ways_open(outside->runs->out, outside->token_file, false, &ways,
+                  &why) != ERR_OK ||
+        loop_new(&options.loop) != ERR_OK)
+        return 1;
+    options.token = &ways.token;
+    if (link_hub_new(&options, &hub) != ERR_OK ||
+        link_hub_listen(hub, outside->babbler.fd) != ERR_OK)
+        return 1;
+    loop_run(options.loop); /* Until it is killed. */
+    return 1;
+}
+
+static void start_babbler(struct outside *outside)
+{
+    const struct process_start start = {
+        .title = "babbler", .main = babbler_main, .context = outside};
+    struct net_address any;
+    struct why why = {0};
+
+    if (!outside->relayed || outside->babbler_pid != 0)
+        return;
+    assert_int_equal(net_parse("", &any, &why), ERR_OK);
+    assert_int_equal(net_listen(&any, true, &outside->babbler, &why), ERR_OK);
+    assert_int_equal(process_fork(&start, &outside->babbler_pid, NULL), ERR_OK);
+}
+
+static void end_babbler(struct outside *outside)
+{
+    int status;
+
+    process_kill(outside->babbler_pid);
+    assert_int_equal(waitpid(outside->babbler_pid, &status, 0),
+                     outside->babbler_pid);
+    assert_true(WIFSIGNALED(status)); /* It was there to the end. */
+    net_close(&outside->babbler);
+}
+
 static void start_joiners(struct outside *outside)
 {
+    start_babbler(outside);
     while (outside->started < outside->wanted) {
-        struct joiner joiner = {.folder = outside->runs->out,
-                                .token_file = outside->token_file};
+        struct joiner joiner = {
+            .folder = outside->runs->out,
+            .token_file = outside->token_file,
+            .first = outside->relayed ? &outside->babbler.local : NULL};
         const struct process_start start = {
             .title = "joiner", .main = joiner_main, .context = &joiner};
 
@@ -133,6 +223,23 @@ static void open_outside(struct outside *outside, struct runs *runs,
     /* Slow enough that a joiner takes part. */
     assert_int_equal(delay_parse("exp:0.002", 1, &runs->options.delay, &why),
                      ERR_OK);
+}
+
+/* Who is told nonsense at its first address goes on to the second. */
+static void test_past_a_babbling_relay(void **state)
+{
+    struct train_result result;
+    struct outside outside;
+    struct runs runs;
+
+    (void)state;
+    open_outside(&outside, &runs, 40, 0, 2);
+    outside.relayed = true;
+    runs_expect_same(&runs, &result);
+    wait_joiners(&outside, 0);
+    end_babbler(&outside);
+    assert_int_equal(result.stats.joined, 2);
+    runs_close(&runs);
 }
 
 static void test_only_joiners(void **state)
@@ -356,6 +463,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_only_joiners),
+        cmocka_unit_test(test_past_a_babbling_relay),
         cmocka_unit_test(test_joiners_beside_local_workers),
         cmocka_unit_test(test_a_joiner_is_killed),
         cmocka_unit_test(test_a_joiner_leaves),
