@@ -34,7 +34,9 @@ static void put_items(struct writer *out, const struct item *items,
     }
 }
 
-/* To `list`, which has room->items_max of them. */
+/* To `list`, which has room->items_max of them.  A range is of chunks or of the
+ * rows of a coded block, of which there may be more than CHUNKS_MAX: how many,
+ * the worker knows that is asked for it. */
 static void get_items(struct reader *in, const struct codec_room *room,
                       struct item *list, uint32_t *count,
                       const struct item **items)
@@ -46,7 +48,9 @@ static void get_items(struct reader *in, const struct codec_room *room,
         struct item *item = &list[i];
 
         item->id = get_u32(in);
-        get_range(in, &item->first, &item->end);
+        item->first = get_u32(in);
+        item->end = get_u32(in);
+        must(in, item->first <= item->end);
         item->coefficient = get_f64(in);
         must(in, isfinite(item->coefficient));
     }

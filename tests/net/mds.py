@@ -121,6 +121,15 @@ def uneven_columns(tap):
             tap.ok(scaled["converged"], f"{optim}, {code}: scaled", scaled["end"])
 
 
+def many_rows(tap):
+    """A block may have more rows than a job can have chunks: 65,536."""
+    job = ["gen:gmm:140000,2", "--optim", "gd", "--lr", ".1", "--steps", 2]
+    wanted = alone(*job)
+    for code in "mds:k=2", "cec:l=2:p=4":
+        result = train(*job, "many.model", "-n", 3, "--code", code)
+        same(tap, f"70,000 rows in a block, {code}", result, "many.model", wanted, 2)
+
+
 def main():
     tap = Tap()
     wanted = alone(*JOB)
@@ -128,6 +137,7 @@ def main():
     other_trouble(tap, wanted)
     other_jobs(tap)
     uneven_columns(tap)
+    many_rows(tap)
     shipped(tap, "dense", [SMALL, "--chunk-rows", 64])
     write_rows("csr.svm", 60, 6, lambda k: "0.3")
     shipped(tap, "csr", ["csr.svm", "--storage", "csr", "--chunk-rows", 32])

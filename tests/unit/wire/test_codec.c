@@ -516,6 +516,27 @@ static void test_too_many_items_are_refused(void **state)
     assert_int_equal(codec_room_init(&small, 1, 1, ITEMS_MAX + 1), ERR_TOOBIG);
 }
 
+/* Ranges of items are of a block's rows, too, of which there may be more than
+ * there are chunks at most. */
+static void test_ranges_of_many_rows(void **state)
+{
+    struct fixture *f = *state;
+    const struct item far = {.id = 3,
+                             .first = CHUNKS_MAX + 1,
+                             .end = 3 * CHUNKS_MAX,
+                             .coefficient = 1};
+    struct msg msg, got;
+    size_t size;
+
+    make(f, MSG_WORK, &msg);
+    msg.work.count = 1;
+    msg.work.items = &far;
+    size = codec_encode(&msg, f->bytes);
+    assert_int_equal(codec_decode(f->bytes, size, &f->room, &got), ERR_OK);
+    assert_int_equal(got.work.items[0].first, far.first);
+    assert_int_equal(got.work.items[0].end, far.end);
+}
+
 static void test_rules(void **state)
 {
     struct fixture *f = *state;
@@ -628,6 +649,7 @@ int main(void)
         cmocka_unit_test(test_greetings_of_other_releases),
         cmocka_unit_test(test_unknown_kinds_are_refused),
         cmocka_unit_test(test_vectors_need_a_job),
+        cmocka_unit_test(test_ranges_of_many_rows),
         cmocka_unit_test(test_too_many_items_are_refused),
         cmocka_unit_test(test_rules),
         cmocka_unit_test(test_durations_have_a_cap),
