@@ -8,8 +8,9 @@ import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
-from cluster import (Tap, Train, alive, kill, run, status, train,
-                     wait_for, wait_step)
+from cluster import (Tap, Train, alive, finish, kill, place_of, run, status,
+                     train, wait_for, wait_step)
+from cluster import start as start_program
 
 ONE = ["gen:gmm:4000,20", "--seed", 6, "--chunk-rows", 64, "--steps", 120]
 DATA = [*ONE, "--delay", "exp:0.01"]
@@ -45,6 +46,22 @@ def stop_and_kill(tap):
     result = job.finish(20)
     tap.equal((code, result["exit"], result.get("coordinator_deaths")),
               (0, 75, 1), "an acknowledged stop outlives the coordinator")
+
+
+def joiners_come_back(tap, wanted):
+    """Any port was asked for; the next life has the one of the last, where
+    those who joined keep dialling."""
+    away = ["--listen", "127.0.0.1:0", "--workers", 2]
+    job = Train(*DATA, *away, "--out", "far")
+    address = place_of("far")
+    joined = [start_program("join", address, "--name", name) for name in ("a", "b")]
+    wait_step("far", 5)
+    kill(job.pid)
+    job.finish()
+    again = train(*DATA, *away, "--resume", "far")
+    tap.equal(again.get("hash"), wanted, "killed and resumed: its joiners go on")
+    tap.equal([finish(process, 20)[0] for process in joined], [0, 0],
+              "... and end with it")
 
 
 def main():
@@ -98,6 +115,7 @@ def main():
     rest = train(*DATA, "-n", 2, "--resume", "c")
     tap.equal(rest.get("hash"), wanted, "and its rest ends on the same hash")
     stop_and_kill(tap)
+    joiners_come_back(tap, wanted)
     tap.ok(run("status", "nowhere").returncode == 1, "status of nothing")
     other = train(*DATA, "-n", 2, "--resume", "a", "--l2", "0.5")
     tap.ok(other["exit"] != 0 and "error" in other,

@@ -197,6 +197,15 @@ static void forget(const char *folder, const char *name)
     file_remove(path);
 }
 
+uint16_t ways_last_port(const char *folder)
+{
+    struct ways ways = {0};
+
+    return read_address(folder, &ways, NULL) == ERR_OK && ways.count == 1
+               ? ways.addresses[0].port
+               : 0;
+}
+
 void ways_forget_address(const char *folder)
 {
     forget(folder, ADDRESS_FILE);

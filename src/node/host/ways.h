@@ -45,6 +45,8 @@ MUST_CHECK enum err ways_keep_token(const char *folder, struct token *token,
 MUST_CHECK enum err ways_keep_address(const char *folder,
                                       const struct net_address *address,
                                       struct why *why);
+/* The port of a run that was killed there: who had joined it dials that. */
+uint16_t ways_last_port(const char *folder); /* 0: none is known. */
 /* Nobody is there any more. */
 void ways_forget_address(const char *folder);
 void ways_forget_token(const char *folder);

@@ -169,20 +169,24 @@ static enum err open_token(const struct train_options *options,
 static enum err open_door(const struct train_options *options,
                           struct train_door *door, struct why *why)
 {
-    struct net_address wanted;
+    struct net_address wanted = {.port = 0};
     enum err err = open_token(options, door, why);
+    bool any;
 
     if (err == ERR_OK)
         err = net_parse(options->listen != NULL ? options->listen : "", &wanted,
                         why);
     if (err == ERR_OK && options->interface != NULL)
         err = take_interface(options, &wanted, why);
+    any = wanted.port == 0;
+    if (err == ERR_OK && any && options->resume)
+        wanted.port = ways_last_port(door->out);
     if (err == ERR_OK)
         err = net_listen(&wanted, options->token_file == NULL, &door->listener,
                          why);
     if (err != ERR_OK)
         return err;
-    if (door->listener.moved)
+    if (door->listener.moved && !any)
         log_line("port %u is not free; listening on port %u instead",
                  (unsigned)wanted.port, (unsigned)door->listener.bound.port);
     return ways_keep_address(door->out, &door->listener.local, why);
