@@ -344,23 +344,41 @@ bool tally_absorb(struct tally *into, struct tally *from, const int64_t *sum)
     return true;
 }
 
-/* A block of `out` is in the first cache until all have been added to it. */
+/* One after the other: whose are out of bound. */
+static uint64_t join_each(const struct tally_ops *ops, const int64_t *old,
+                          const int64_t *const *sums, uint32_t count,
+                          int64_t *out, uint32_t dims)
+{
+    uint64_t bad = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (!ops->join(old, sums[i], out, dims))
+            bad |= UINT64_C(1) << i;
+        old = out;
+    }
+    return bad;
+}
+
+/* A block of `out` is in the first cache until all have been added to it.  If
+ * all are in bound nobody asks which was not; else they are read anew, and what
+ * is found then is what was added then. */
 uint64_t tally_join_many(const struct tally_ops *ops, const int64_t *old,
                          const int64_t *const *sums, uint32_t count,
                          int64_t *out, uint32_t dims)
 {
+    const int64_t *at[TALLY_CLAIMS_MAX];
     uint64_t bad = 0;
 
+    CHECK(count <= TALLY_CLAIMS_MAX);
     for (uint32_t j = 0; j < dims; j += MANY_BLOCK) {
         const uint32_t left = dims - j;
         const uint32_t some = left < MANY_BLOCK ? left : MANY_BLOCK;
-        const int64_t *so_far = old == NULL ? NULL : old + j;
+        const int64_t *const so_far = old == NULL ? NULL : old + j;
 
-        for (uint32_t i = 0; i < count; i++) {
-            if (!ops->join(so_far, sums[i] + j, out + j, some))
-                bad |= UINT64_C(1) << i;
-            so_far = out + j;
-        }
+        for (uint32_t i = 0; i < count; i++)
+            at[i] = sums[i] + j;
+        if (!ops->join_block(so_far, at, count, out + j, some))
+            bad |= join_each(ops, so_far, at, count, out + j, some);
     }
     return bad;
 }

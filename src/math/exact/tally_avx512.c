@@ -3,9 +3,12 @@
  */
 #include <immintrin.h>
 
+#include "math/compiler.h"
 #include "math/exact/tally_loops.h"
 
-#define LANES 8u
+#define LANES    8u
+#define TOGETHER 8u    /* Sums that are added in registers, at most. */
+#define AHEAD    1024u /* Bytes between a prefetch and its use. */
 
 /* The 2^exponent are normal numbers: see tally_exponent. */
 static __m512i exponents(const int16_t *at, __mmask8 lanes)
@@ -150,6 +153,70 @@ static bool join(const int64_t *old, const int64_t *sum, int64_t *out,
            _mm512_reduce_max_epi64(most) < limit;
 }
 
+/* Eight vectors are more than the processor follows by itself, and they lie in
+ * the caches of others: without prefetches it waits for most lines.  An
+ * address, not a pointer: it may run past the end. */
+INLINE void fetch(const int64_t *at)
+{
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): see above. */
+    __builtin_prefetch((const void *)((uintptr_t)at + AHEAD), 0, 2);
+}
+
+/* `count`, at most TOGETHER, is a constant where this is inlined.  What is out
+ * of bound has one of the two upper bits set when its sign is taken off. */
+INLINE bool join_some(const int64_t *old, const int64_t *const *sums,
+                      uint32_t count, int64_t *out, uint32_t dims)
+{
+    __m512i bits = _mm512_setzero_si512();
+    const int64_t *at[TOGETHER];
+
+    UNROLL
+    for (uint32_t i = 0; i < count; i++)
+        at[i] = sums[i];
+    for (uint32_t j = 0; j < dims; j += LANES) {
+        const __mmask8 lanes = lanes_at(j, dims);
+        __m512i total = _mm512_setzero_si512();
+
+        if (old != NULL)
+            total = _mm512_maskz_loadu_epi64(lanes, old + j);
+        UNROLL
+        for (uint32_t i = 0; i < count; i++) {
+            const __m512i here = _mm512_maskz_loadu_epi64(lanes, at[i] + j);
+
+            fetch(at[i] + j);
+            bits = _mm512_or_si512(bits, _mm512_abs_epi64(here));
+            total = _mm512_add_epi64(total, here);
+        }
+        _mm512_mask_storeu_epi64(out + j, lanes, total);
+    }
+    return (uint64_t)_mm512_reduce_or_epi64(bits) >> TALLY_BITS == 0;
+}
+
+static bool join_block(const int64_t *old, const int64_t *const *sums,
+                       uint32_t count, int64_t *out, uint32_t dims)
+{
+    bool good = true;
+    uint32_t some;
+
+    for (; count > 0; count -= some, sums += some, old = out) {
+        some = count < 2 ? 1 : count < 4 ? 2 : count < TOGETHER ? 4 : TOGETHER;
+        switch (some) {
+        case TOGETHER:
+            good &= join_some(old, sums, TOGETHER, out, dims);
+            break;
+        case 4:
+            good &= join_some(old, sums, 4, out, dims);
+            break;
+        case 2:
+            good &= join_some(old, sums, 2, out, dims);
+            break;
+        default:
+            good &= join_some(old, sums, 1, out, dims);
+        }
+    }
+    return good;
+}
+
 static bool gradient(const int64_t *sum, const int16_t *exponent, uint32_t dims,
                      double *gradient)
 {
@@ -181,5 +248,6 @@ const struct tally_ops tally_avx512 = {
     .sum = sum,
     .within = within,
     .join = join,
+    .join_block = join_block,
     .gradient = gradient,
 };

@@ -33,6 +33,10 @@ struct tally_ops {
      * |sum_j| < 2^62.  Each sum_j is read once. */
     bool (*join)(const int64_t *old, const int64_t *sum, int64_t *out,
                  uint32_t dims);
+    /* out_j = all of sums_j, plus old_j unless `old` is NULL; returns whether
+     * all |sums_j| < 2^62.  Each is read once. */
+    bool (*join_block)(const int64_t *old, const int64_t *const *sums,
+                       uint32_t count, int64_t *out, uint32_t dims);
     /* gradient_j = sum_j 2^-exponent[j], rounded once; returns whether all
      * |sum_j| < 2^62. */
     bool (*gradient)(const int64_t *sum, const int16_t *exponent, uint32_t dims,

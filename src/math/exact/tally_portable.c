@@ -100,6 +100,18 @@ static bool join(const int64_t *old, const int64_t *sum, int64_t *out,
     return good;
 }
 
+static bool join_block(const int64_t *old, const int64_t *const *sums,
+                       uint32_t count, int64_t *out, uint32_t dims)
+{
+    bool good = true;
+
+    for (uint32_t i = 0; i < count; i++) {
+        good &= join(old, sums[i], out, dims);
+        old = out;
+    }
+    return good;
+}
+
 /* The conversion rounds; the product is a normal number or 0, exact. */
 static bool to_gradient(const int64_t *sum, const int16_t *exponent,
                         uint32_t dims, double *gradient)
@@ -116,5 +128,6 @@ const struct tally_ops tally_portable = {
     .sum = sum_up,
     .within = within,
     .join = join,
+    .join_block = join_block,
     .gradient = to_gradient,
 };

@@ -17,6 +17,10 @@
 #define DENSE_BLOCK_MAX 32u /* Rows of a block, at most. */
 #define DENSE_STEP      4u  /* Rows worked on together, at most. */
 #define DENSE_AHEAD     8u  /* Rows between the prefetches and their use. */
+/* Columns from which on a row and its weights come from far away, and those
+ * between their prefetches and their use: 4 KiB of weights. */
+#define DENSE_LONG 8192u
+#define DENSE_FAR  512u
 /* Doubles of a block: 16 KiB, half of the smallest L1 about. */
 #define DENSE_BLOCK_DOUBLES 2048u
 

@@ -131,6 +131,27 @@ static void test_variants_agree(void **state)
     }
 }
 
+/* Rows that are fetched ahead of their use, to their ends. */
+static void test_long_rows(void **state)
+{
+    uint32_t longest = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 2 * CHUNK_KINDS; seed++) {
+        struct chunk chunk;
+
+        chunk_make(&chunk, seed, (enum chunk_kind)(seed % CHUNK_KINDS), 3,
+                   3 * DENSE_LONG);
+        longest = chunk.rows.stride > longest ? chunk.rows.stride : longest;
+        for (size_t i = 0; i < COUNT(isas); i++) {
+            if (isa_runs(isas[i]))
+                assert_scores(&chunk, isas[i], seed);
+        }
+        chunk_close(&chunk);
+    }
+    assert_true(longest >= 2 * DENSE_LONG);
+}
+
 /* Odd addresses: rows and weights need no more alignment than their type. */
 static void test_unaligned(void **state)
 {
@@ -355,7 +376,7 @@ int main(void)
         cmocka_unit_test(test_variants_agree), cmocka_unit_test(test_unaligned),
         cmocka_unit_test(test_definition),     cmocka_unit_test(test_edges),
         cmocka_unit_test(test_padding_rows),   cmocka_unit_test(test_exp_log1p),
-        cmocka_unit_test(test_isa_names),
+        cmocka_unit_test(test_isa_names),      cmocka_unit_test(test_long_rows),
     };
 
     return cmocka_run_group_tests_name("math/kernel/kernel", tests, NULL, NULL);

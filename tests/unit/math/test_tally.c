@@ -618,6 +618,49 @@ static void test_join_many(void **state)
     }
 }
 
+/* Any number of them, each with each kind of sum that is in bound or not, in a
+ * whole register, in the rest of one and at the ends of blocks. */
+static void test_join_bounds(void **state)
+{
+    static const struct {
+        int64_t sum;
+        bool good;
+    } cases[] = {
+        {(INT64_C(1) << 62) - 1, true},
+        {1 - (INT64_C(1) << 62), true},
+        {INT64_C(1) << 62, false},
+        {-(INT64_C(1) << 62), false},
+        {INT64_MAX, false},
+        {INT64_MIN, false},
+        {INT64_MIN + 1, false},
+    };
+    static const uint32_t places[] = {0, 7, 8, 255, 256, 1290};
+    static int64_t got[MANY_DIMS];
+    const struct tally_ops *const loops[] = {
+        tally_ops_of(ISA_PORTABLE),
+        tally_ops_of(isa_best()),
+    };
+    const int64_t *sums[MANY];
+
+    (void)state;
+    memset(many, 0, sizeof many);
+    for (uint32_t i = 0; i < MANY; i++)
+        sums[i] = many[i];
+    for (uint32_t at = 0; at < 2 * MANY * MANY * 6 * 7; at++) {
+        const struct tally_ops *const ops = loops[at % 2];
+        const uint32_t count = at / 2 % MANY + 1, i = at / 2 / MANY % MANY;
+        const uint32_t j = places[at / 2 / MANY / MANY % 6];
+        const size_t k = at / 2 / MANY / MANY / 6;
+
+        many[i][j] = cases[k].sum;
+        assert_int_equal(tally_join_many(ops, NULL, sums, count, got, 1291),
+                         i < count && !cases[k].good ? UINT64_C(1) << i : 0);
+        if (i < count && cases[k].good)
+            assert_int_equal(got[j], cases[k].sum);
+        many[i][j] = 0;
+    }
+}
+
 /* All claims at once against one by one, number i being good if bit i of `bad`
  * is 0; the bad sum at coordinate `at`. */
 static void check_many(uint32_t bad, uint32_t at, bool blank)
@@ -831,6 +874,7 @@ int main(void)
         cmocka_unit_test(test_put_and_taken_back),
         cmocka_unit_test(test_absorb),
         cmocka_unit_test(test_join_many),
+        cmocka_unit_test(test_join_bounds),
         cmocka_unit_test(test_absorb_many),
         cmocka_unit_test(test_absorb_many_losses),
         cmocka_unit_test(test_absorb_packed),
