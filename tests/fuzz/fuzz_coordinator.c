@@ -128,7 +128,8 @@ static bool is_here(const struct member *member)
     return member->state != MEMBER_NONE;
 }
 
-static const struct peer_pair *pair_of(const struct peer *fetcher, uint32_t id)
+static const struct peer_pair *pair_of(const struct peering *fetcher,
+                                       uint32_t id)
 {
     for (uint32_t i = 0; i < fetcher->source_count; i++) {
         if (fetcher->sources[i].id == id)
@@ -172,7 +173,7 @@ static void check_pairs(const struct scene *scene)
     uint32_t fetchers[LINKS] = {0};
 
     for (uint32_t link = 0; link < LINKS; link++) {
-        const struct peer *peer = &members[link].peer;
+        const struct peering *peer = &members[link].peer;
         uint32_t failures = 0;
 
         FUZZ_REQUIRE(is_here(&members[link]) || peer->id == 0);

@@ -183,7 +183,7 @@ struct peer_pair {
 };
 
 /* A member as one among its peers. */
-struct peer {
+struct peering {
     bool alone;        /* Said so: never a peer. */
     bool invited;      /* Was sent SERVE, and has not answered. */
     uint32_t id;       /* For its session; 0: it did not say SERVING. */
@@ -241,7 +241,7 @@ struct member {
     uint64_t block;         /* ... of this block; 0 = no block. */
     uint32_t home;          /* Private data: the one it owns. */
     struct chunkset near;   /* Data it can fetch by itself. */
-    struct peer peer;       /* ... and from others. */
+    struct peering peer;    /* ... and from others. */
     bool counting;          /* Has not said HAVE yet: send it no data, ... */
     time_us counting_until; /* ... and wait for it, but not longer. */
     struct gaps gaps;       /* Between beats; for the adaptive limit. */

@@ -90,7 +90,7 @@ static bool serves(const struct member *member)
 static void note(struct coordinator *c, uint32_t link, uint32_t chunk)
 {
     struct holder *const list = &c->holders[(size_t)chunk * PEER_HOLDERS];
-    const struct peer *peer = &c->members[link].peer;
+    const struct peering *peer = &c->members[link].peer;
     struct holder *worst = NULL;
     uint64_t most = peer->asked;
 
@@ -144,7 +144,7 @@ void peers_serving(struct coordinator *c, uint32_t link,
 
 /* --- pairs --------------------------------------------------------------- */
 
-static struct peer_pair *pair_of(struct peer *fetcher, uint32_t id)
+static struct peer_pair *pair_of(struct peering *fetcher, uint32_t id)
 {
     for (uint32_t i = 0; i < fetcher->source_count; i++) {
         if (fetcher->sources[i].id == id)
@@ -157,7 +157,7 @@ static struct peer_pair *pair_of(struct peer *fetcher, uint32_t id)
 static bool suits(const struct coordinator *c, uint32_t link,
                   const struct holder *holder, uint32_t chunk)
 {
-    struct peer *fetcher = &c->members[link].peer;
+    struct peering *fetcher = &c->members[link].peer;
     const struct member *source = holder_member(c, holder);
     const struct peer_pair *pair;
 
@@ -199,7 +199,7 @@ static bool fetches(const struct coordinator *c, uint32_t link)
 uint32_t peers_source(struct coordinator *c, uint32_t link, uint32_t first,
                       uint32_t *end)
 {
-    struct peer *fetcher = &c->members[link].peer;
+    struct peering *fetcher = &c->members[link].peer;
     uint32_t source;
     uint32_t stop = first + 1;
 
@@ -245,10 +245,10 @@ static void tell(struct coordinator *c, uint32_t source, uint32_t link,
 void peers_failed(struct coordinator *c, uint32_t link,
                   const struct msg_need *msg, struct actions *actions)
 {
-    struct peer *fetcher = &c->members[link].peer;
+    struct peering *fetcher = &c->members[link].peer;
     struct peer_pair *pair = pair_of(fetcher, msg->peer);
     uint32_t source;
-    struct peer *peer;
+    struct peering *peer;
 
     if (pair == NULL)
         return; /* It was never sent there, or that one is gone. */
@@ -268,7 +268,7 @@ void peers_failed(struct coordinator *c, uint32_t link,
 }
 
 /* Its pairs end with it; that it failed somebody is explained. */
-static void forget_source(struct peer *fetcher, uint32_t id)
+static void forget_source(struct peering *fetcher, uint32_t id)
 {
     struct peer_pair *pair = pair_of(fetcher, id);
 
@@ -280,16 +280,16 @@ static void forget_source(struct peer *fetcher, uint32_t id)
 
 void peers_gone(struct coordinator *c, uint32_t link)
 {
-    struct peer *gone = &c->members[link].peer;
+    struct peering *gone = &c->members[link].peer;
 
     if (!peers_on(c) || gone->id == 0)
         return;
     for (uint32_t i = 0; i < c->alive; i++) {
-        struct peer *other = &c->members[c->present[i]].peer;
+        struct peering *other = &c->members[c->present[i]].peer;
 
         forget_source(other, gone->id);
         if (pair_of(gone, other->id) != NULL)
             other->fetchers--;
     }
-    *gone = (struct peer){0};
+    *gone = (struct peering){0};
 }

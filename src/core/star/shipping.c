@@ -102,7 +102,7 @@ static void let_fetch(const struct coordinator *c, uint32_t link,
                       uint32_t source, uint32_t first, uint32_t end,
                       struct actions *actions)
 {
-    const struct peer *peer =
+    const struct peering *peer =
         source == LINK_NONE ? NULL : &c->members[source].peer;
     const uint32_t id = peer == NULL ? 0 : peer->id;
     uint32_t *last = last_end(c, actions, ACTION_SEND, link, id, first);
