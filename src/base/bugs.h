@@ -41,6 +41,18 @@ enum planted_bug {
     BUG_OLD_DROPS,        /* A network drops what it dropped in step 0. */
     BUG_FORGET_SCALE,     /* Resume on the scale that runs begin with. */
     BUG_FORGET_PASSES,    /* ... with all patience left. */
+    BUG_RING_STALE_VIEW,  /* A ring: count a slice of another view, ... */
+    BUG_RING_AGAIN,       /* ... feed a total twice, ... */
+    BUG_RING_NO_STATE,    /* ... lose the state that a joiner is sent, ... */
+    BUG_RING_UNEQUAL,     /* ... merge sides that stand at other steps, ... */
+    BUG_RING_CHAIN,       /* ... put a receipt's hash into the key, ... */
+    BUG_RING_OVERLAP,     /* ... give a chunk to two, ... */
+    BUG_RING_ATTEMPT,     /* ... count a slice of an older attempt, ... */
+    BUG_RING_DEAD,        /* ... keep a view with a dead member, ... */
+    BUG_RING_REFUSAL,     /* ... keep to oneself that a chunk does not fit, */
+    BUG_RING_BEHIND,      /* ... take the state of who is behind, ... */
+    BUG_RING_EARLY,       /* ... lose what comes before it is asked for, ... */
+    BUG_RING_LOSS,        /* ... and not add up the losses of others. */
 };
 
 #ifdef MUSTER_PLANTED_BUGS

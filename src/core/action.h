@@ -130,6 +130,7 @@ struct action {
                       the machine's. */
     struct block_share share; /* STORE of a strip. */
     const struct job *job;    /* OPEN. */
+    const char *place;        /* CONNECT of a ring's peer: HOST:PORT. */
 };
 
 /* A list the driver owns; machines only add.  It grows to what the busiest

@@ -56,7 +56,7 @@
 #include "math/exact/tally.h"
 #include "optim/optim.h"
 
-#define MSG_VERSION  20u
+#define MSG_VERSION  21u
 #define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
 #define REASON_SIZE  256u
 #define DIMS_MAX     (UINT32_C(1) << 24)
@@ -71,6 +71,8 @@
 #define SEGMENTS_MAX 512u /* Pieces that a product is asked for in. */
 #define PEER_KEY     32u
 #define PEER_HOST    64u /* An address in numbers. */
+#define PEER_PLACE   80u /* HOST:PORT of a ring's peer. */
+#define PEERS_MAX    64u /* Of a ring: a set of them is a word. */
 
 enum msg_kind {
     MSG_HELLO = 1,
@@ -103,9 +105,16 @@ enum msg_kind {
     MSG_WATCH,
     MSG_SERVE,   /* Let your peers fetch chunks from you, with this key. */
     MSG_SERVING, /* The answer: where. */
+    MSG_MEET,    /* Peers of a ring (core/ring/peer.h): who I am. */
+    MSG_ROSTER,  /* Whom I know, whom I hear, which view I have taken up. */
+    MSG_PROPOSE, /* Let these be a view. */
+    MSG_REPORT,  /* To its members: where I stand. */
+    MSG_STATE,   /* To who is behind: a part of the trainer's state. */
+    MSG_SLICE,   /* Some coordinates of a tally, or of the total. */
+    MSG_PARTING, /* I have the model, or go. */
 };
 
-#define MSG_LAST MSG_SERVING
+#define MSG_LAST MSG_PARTING
 
 /* One piece of work. */
 struct item {
@@ -425,6 +434,95 @@ struct msg_status {
     size_t size;
 };
 
+/* --- a ring of peers ------------------------------------------------------ */
+
+struct msg_meet {
+    uint32_t version;
+    char name[NAME_SIZE];
+    uint64_t incarnation;
+    struct digest config, arithmetic;
+    char place[PEER_PLACE]; /* Where it can be dialled. */
+    uint32_t first, end;    /* Chunks that it can compute. */
+};
+
+/* What a view is called: the higher number wins, then the higher name. */
+struct ring_name {
+    uint64_t number; /* 0: none. */
+    char proposer[NAME_SIZE];
+    uint64_t incarnation; /* Of the proposer. */
+};
+
+/* One whom the sender knows. */
+struct ring_known {
+    char name[NAME_SIZE];
+    char place[PEER_PLACE]; /* "": it does not know; PROPOSE: always. */
+    bool heard;             /* There is a link between the two. */
+    bool member;            /* ... of the view it has taken up. */
+};
+
+struct msg_roster {
+    struct ring_name view;
+    bool broken; /* ... is over for the sender: another one is needed. */
+    uint32_t count;
+    const struct ring_known *known;
+};
+
+struct msg_propose {
+    uint64_t number, incarnation; /* The sender is the proposer, ... */
+    uint64_t position; /* ... who stands here: take it up there, if you can. */
+    uint32_t count;
+    const struct ring_known *members; /* Names only, in order. */
+};
+
+/* Where a peer stands.  Equal positions have equal states, or somebody is
+ * wrong. */
+struct ring_stand {
+    uint64_t position; /* peer_position. */
+    uint32_t step;
+    bool started;                     /* It has been in a view before. */
+    uint64_t state;                   /* Quick name of all of it, ... */
+    uint64_t weights;                 /* ... and of the weights after `step`. */
+    uint64_t anchor_position, anchor; /* Of the last view's beginning. */
+};
+
+struct msg_report {
+    uint64_t view; /* ring_view_key. */
+    bool doubt;    /* Somebody is wrong: all go back. */
+    struct ring_stand stand;
+};
+
+struct msg_state {
+    uint64_t view;
+    uint64_t size, at; /* Of the whole, and where these bytes belong. */
+    const uint8_t *bytes;
+    size_t count;
+};
+
+enum {
+    SLICE_TOOBIG = 1, /* A chunk does not fit this scale, ... */
+    SLICE_RANGE = 2,  /* ... or fits none. */
+    SLICE_STOP = 4,   /* Somebody wants to end. */
+    SLICE_FLAGS = 7
+};
+
+struct msg_slice {
+    struct round_key key; /* `view`: ring_view_key. */
+    bool total;           /* Of all chunks; else of the sender's. */
+    uint8_t flags;        /* SLICE_..., of those whose chunks are in. */
+    uint32_t first, end;  /* Chunks. */
+    uint32_t dims;        /* Of the tally, ... */
+    uint32_t at, count;   /* ... of which these.  0: all of them are 0, or some
+                             chunk does not fit. */
+    tally_loss loss;
+    const int64_t *sum; /* NULL: packed still, as of a TALLY. */
+    struct packed packed;
+};
+
+struct msg_parting {
+    bool model;  /* It has the model. */
+    bool leaves; /* Nothing more comes from it. */
+};
+
 struct msg {
     enum msg_kind kind;
     uint32_t leaf; /* Over a relay: of or for this one; 0 = none. */
@@ -456,6 +554,13 @@ struct msg {
         struct msg_status status;
         struct msg_pulse pulse;
         struct msg_watch watch;
+        struct msg_meet meet;
+        struct msg_roster roster;
+        struct msg_propose propose;
+        struct msg_report report;
+        struct msg_state state;
+        struct msg_slice slice;
+        struct msg_parting parting;
     };
 };
 
@@ -464,13 +569,15 @@ static inline size_t msg_have_bytes(uint32_t count)
     return ((size_t)count + 7) / 8;
 }
 
-/* Does this message travel on the bulk connection? */
+/* Does this message travel on the bulk connection?  All that peers of a ring
+ * say does, but BEAT and REJECT: it must keep its order. */
 static inline bool msg_is_bulk(enum msg_kind kind)
 {
     return kind == MSG_DATA || kind == MSG_ROUND || kind == MSG_WORK ||
            kind == MSG_DROP || kind == MSG_TALLY || kind == MSG_ROW ||
            kind == MSG_CHUNKS || kind == MSG_FETCH || kind == MSG_TASK ||
-           kind == MSG_ALONE || kind == MSG_SUM;
+           kind == MSG_ALONE || kind == MSG_SUM ||
+           (kind >= MSG_MEET && kind <= MSG_PARTING);
 }
 
 #endif /* CORE_MSG_H */

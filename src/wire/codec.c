@@ -19,6 +19,9 @@
  *     HAVE   kind 1 | count 4 | held and near, a bit for each chunk
  *     FETCH  kind 1 | first 4 | end 4 | peer 4 | if it is not 0: host, as text,
  *            | port 2 | key 32
+ *     SLICE  kind 1 | key 44 | total 1 | flags 1 | first 4 | end 4 | dims 4
+ *            | at 4 | count 4 | loss 16 | packed sums, to the end
+ *     STATE  kind 1 | view 8 | size 8 | at 8 | count 4 | bytes
  *     SUM    kind 1 | key 44 | count 4 | answers 25 each | dims 4 | loss 16
  *            | packed sums, to the end
  *
@@ -44,6 +47,7 @@
 #define ANSWER_BYTES 25u
 #define STINT_BYTES  33u
 #define SILENT_BYTES 12u
+#define KNOWN_BYTES  (2u + NAME_SIZE + 2u + PEER_PLACE + 2u)
 #define LEAF_BIT     0x80u
 #define SMALL_BYTES  512u /* More than any message without a vector. */
 #define POSTED_BIT   0x40u
@@ -51,7 +55,7 @@
 static_assert(MSG_LAST < POSTED_BIT, "kinds leave the bits above to us");
 static_assert(SMALL_BYTES > REASON_SIZE + 64, "a reason is a small message");
 static_assert(SMALL_BYTES > 3 * DIGEST_BYTES + NAME_SIZE + 64,
-              "HELLO and WELCOME are small messages");
+              "HELLO, WELCOME and MEET are small messages");
 
 enum err codec_room_init(struct codec_room *room, uint32_t dims,
                          uint32_t sum_dims, uint32_t items_max)
@@ -89,6 +93,13 @@ enum err codec_room_answers(struct codec_room *room, uint32_t answers_max)
     return ERR_OK;
 }
 
+enum err codec_room_peers(struct codec_room *room)
+{
+    CHECK(room->known == NULL);
+    room->known = mem_new(PEERS_MAX, sizeof *room->known);
+    return room->known == NULL ? ERR_NOMEM : ERR_OK;
+}
+
 void codec_room_close(struct codec_room *room)
 {
     mem_free(room->weights);
@@ -99,6 +110,7 @@ void codec_room_close(struct codec_room *room)
     mem_free(room->answers);
     mem_free(room->silent);
     mem_free(room->stints);
+    mem_free(room->known);
     *room = (struct codec_room){0};
 }
 
@@ -148,6 +160,17 @@ size_t codec_bound(const struct msg *msg)
                msg->chunks.place_size;
     case MSG_HAVE:
         return SMALL_BYTES + 2 * msg_have_bytes(msg->have.count);
+    case MSG_ROSTER:
+        return SMALL_BYTES + (size_t)msg->roster.count * KNOWN_BYTES;
+    case MSG_PROPOSE:
+        return SMALL_BYTES + (size_t)msg->propose.count * KNOWN_BYTES;
+    case MSG_STATE:
+        return SMALL_BYTES + msg->state.count;
+    case MSG_SLICE:
+        return SMALL_BYTES + pack_bound(msg->slice.count);
+    case MSG_MEET:
+    case MSG_REPORT:
+    case MSG_PARTING:
     case MSG_FETCH:
     case MSG_HELLO:
     case MSG_REJECT:
@@ -263,6 +286,28 @@ static void put_body(struct writer *out, const struct msg *msg)
     case MSG_SERVING:
         put_u16(out, msg->serving.port);
         break;
+    case MSG_MEET:
+        put_meet(out, &msg->meet);
+        break;
+    case MSG_ROSTER:
+        put_roster(out, &msg->roster);
+        break;
+    case MSG_PROPOSE:
+        put_propose(out, &msg->propose);
+        break;
+    case MSG_REPORT:
+        put_report(out, &msg->report);
+        break;
+    case MSG_STATE:
+        put_state(out, &msg->state);
+        break;
+    case MSG_SLICE:
+        put_slice(out, &msg->slice);
+        break;
+    case MSG_PARTING:
+        put_bool(out, msg->parting.model);
+        put_bool(out, msg->parting.leaves);
+        break;
     }
 }
 
@@ -377,6 +422,28 @@ static void get_body(struct reader *in, struct codec_room *room, bool here,
         return;
     case MSG_SERVING:
         msg->serving.port = get_u16(in);
+        return;
+    case MSG_MEET:
+        get_meet(in, &msg->meet);
+        return;
+    case MSG_ROSTER:
+        get_roster(in, room, &msg->roster);
+        return;
+    case MSG_PROPOSE:
+        get_propose(in, room, &msg->propose);
+        return;
+    case MSG_REPORT:
+        get_report(in, &msg->report);
+        return;
+    case MSG_STATE:
+        get_state(in, &msg->state);
+        return;
+    case MSG_SLICE:
+        get_slice(in, room, &msg->slice);
+        return;
+    case MSG_PARTING:
+        msg->parting.model = get_bool(in);
+        msg->parting.leaves = get_bool(in);
         return;
     }
     in->ok = false; /* No such kind. */

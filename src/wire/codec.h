@@ -36,8 +36,9 @@ struct codec_room {
     struct item *items; /* items_max, and as many for the terms of a block. */
     uint32_t answers_max; /* 0 unless codec_room_answers made some. */
     struct answer *answers;
-    struct silent *silent; /* SILENT_MAX, with the answers. */
-    struct stint *stints;  /* STINTS_MAX. */
+    struct silent *silent;    /* SILENT_MAX, with the answers. */
+    struct stint *stints;     /* STINTS_MAX. */
+    struct ring_known *known; /* PEERS_MAX; NULL unless codec_room_peers. */
 };
 
 MUST_CHECK enum err codec_room_init(struct codec_room *room, uint32_t dims,
@@ -45,6 +46,8 @@ MUST_CHECK enum err codec_room_init(struct codec_room *room, uint32_t dims,
 /* Room for SUMs and WATCHes, too; ANSWERS_MAX at most. */
 MUST_CHECK enum err codec_room_answers(struct codec_room *room,
                                        uint32_t answers_max);
+/* Room for ROSTERs and PROPOSEs, too. */
+MUST_CHECK enum err codec_room_peers(struct codec_room *room);
 void codec_room_close(struct codec_room *room);
 
 /* The most bytes the message can take. */

@@ -7,6 +7,7 @@
  *   codec_data.c     rows, and who gets them where
  *   codec_round.c    pieces, weights and scale
  *   codec_answer.c   tallies, sums and rows
+ *   codec_ring.c     between the peers of a ring
  *
  * Writers cannot fail: codec_bound gives the room.  A reader that meets what no
  * writer writes fails for good.
@@ -124,5 +125,22 @@ void get_sum(struct reader *in, const struct codec_room *room,
 void put_row(struct writer *out, const struct msg_row *row);
 void get_row(struct reader *in, const struct codec_room *room,
              struct msg_row *row);
+
+/* codec_ring.c */
+void put_meet(struct writer *out, const struct msg_meet *meet);
+void get_meet(struct reader *in, struct msg_meet *meet);
+void put_roster(struct writer *out, const struct msg_roster *roster);
+void get_roster(struct reader *in, const struct codec_room *room,
+                struct msg_roster *roster);
+void put_propose(struct writer *out, const struct msg_propose *propose);
+void get_propose(struct reader *in, const struct codec_room *room,
+                 struct msg_propose *propose);
+void put_report(struct writer *out, const struct msg_report *report);
+void get_report(struct reader *in, struct msg_report *report);
+void put_state(struct writer *out, const struct msg_state *state);
+void get_state(struct reader *in, struct msg_state *state);
+void put_slice(struct writer *out, const struct msg_slice *slice);
+void get_slice(struct reader *in, const struct codec_room *room,
+               struct msg_slice *slice);
 
 #endif /* WIRE_CODEC_PARTS_H */

@@ -145,6 +145,7 @@ static void keep_packed(const struct codec_room *room, bool good,
 {
     struct codec_room packed = *room;
     struct unpacking unpacking;
+    const struct packed *sums;
     struct msg msg;
 
     packed.packed = true;
@@ -152,13 +153,15 @@ static void keep_packed(const struct codec_room *room, bool good,
         CHECK(!good);
         return;
     }
-    if (msg.kind != MSG_TALLY) {
+    if (msg.kind != MSG_TALLY && msg.kind != MSG_SLICE) {
         CHECK(good);
         return;
     }
-    CHECK(msg.tally.packed.count == msg.tally.dims);
-    unpacking = unpack_begin(&msg.tally.packed);
-    CHECK(unpack_next(&unpacking, msg.tally.dims, packed.sum) == good);
+    sums = msg.kind == MSG_TALLY ? &msg.tally.packed : &msg.slice.packed;
+    CHECK(sums->count ==
+          (msg.kind == MSG_TALLY ? msg.tally.dims : msg.slice.count));
+    unpacking = unpack_begin(sums);
+    CHECK(unpack_next(&unpacking, sums->count, packed.sum) == good);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -172,6 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         CHECK(codec_room_init(&room, FUZZ_DIMS, FUZZ_SUM_DIMS, FUZZ_ITEMS) ==
               ERR_OK);
         CHECK(codec_room_answers(&room, FUZZ_ITEMS) == ERR_OK);
+        CHECK(codec_room_peers(&room) == ERR_OK);
     }
     if (bundle_is(data, size))
         walk_bundle(data, size);

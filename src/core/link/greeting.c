@@ -18,6 +18,8 @@ const char *greeting_foreign(const struct msg *msg)
         return greeting_version(msg->hello.version);
     if (msg->kind == MSG_RELAY)
         return greeting_version(msg->relay.version);
+    if (msg->kind == MSG_MEET)
+        return greeting_version(msg->meet.version);
     return NULL;
 }
 

@@ -87,7 +87,7 @@ static bool body_decode(const uint8_t body[BODY_BYTES], struct record *record)
         record->age_max = get_u32(&in);
     }
     return in.ok && magic == RECORD_MAGIC && kind >= RECORD_JOB &&
-           kind <= RECORD_PASS;
+           kind <= RECORD_MERGE;
 }
 
 static struct digest chain_next(const struct digest *chain,
@@ -132,6 +132,8 @@ static bool record_follows(const struct journal_summary *so_far,
         return record->step == so_far->step &&
                record->step > so_far->pass_step &&
                record->best_step <= record->step;
+    case RECORD_MERGE:
+        return record->view == so_far->view && record->step <= so_far->step;
     }
     return false;
 }

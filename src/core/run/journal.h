@@ -12,6 +12,7 @@
  *   JOUR-3  steps go up by one, except after ROLLBACK (to an earlier step) and
  *           GAP (to a later one).
  *   JOUR-4  a PASS is of the step that the journal has come to, one of each.
+ *   JOUR-5  a MERGE is of the last VIEW and of the step come to.
  */
 #ifndef CORE_JOURNAL_H
 #define CORE_JOURNAL_H
@@ -33,9 +34,10 @@ enum record_kind {
     RECORD_VIEW,
     RECORD_STEP,
     RECORD_ROLLBACK,
-    RECORD_GAP,  /* There are no receipts of the steps up to this one: a run in
-                    one process writes none, or they were lost. */
-    RECORD_PASS, /* A pass is over: the loss of held-out rows. */
+    RECORD_GAP,   /* There are no receipts of the steps up to this one: a run in
+                     one process writes none, or they were lost. */
+    RECORD_PASS,  /* A pass is over: the loss of held-out rows. */
+    RECORD_MERGE, /* Sides of a ring that were apart stand here together. */
 };
 
 #define RECORD_CLASS_LOST 255u /* `exactness` of a GAP, if nobody knows. */

@@ -193,6 +193,25 @@ bool ledger_contradicts_pass(const struct ledger *ledger,
                                       sizeof promise->loss) != 0);
 }
 
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+bool ledger_move(struct ledger *ledger, uint32_t from, uint32_t to)
+{
+    const uint32_t last = ledger->replay_first + ledger->replay_count;
+
+    CHECK(first_due(ledger) == LEDGER_LATE); /* INV-5 */
+    if (to > from)
+        return to < last;
+    ledger->checkpoint_step = least(ledger->checkpoint_step, to);
+    ledger->saved_step = least(ledger->saved_step, to);
+    ledger->pass_step = least(ledger->pass_step, to);
+    ledger->replay_count = 0; /* What follows is written again. */
+    return false;
+}
+
 /* --- receipts that wait --------------------------------------------------- */
 
 static uint32_t late_at(const struct ledger *ledger, uint32_t step)

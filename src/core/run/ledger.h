@@ -127,6 +127,11 @@ bool ledger_wants_pass(const struct ledger *ledger, uint32_t step);
 bool ledger_contradicts_pass(const struct ledger *ledger,
                              const struct record *pass);
 
+/* The model is not that of step `from` any more but of `to`, without steps in
+ * between; nothing is due.  True: the journal has come further before a resume,
+ * and needs no word of it. */
+bool ledger_move(struct ledger *ledger, uint32_t from, uint32_t to);
+
 /* May the receipt of this step wait for the next round? */
 bool ledger_may_put_off(const struct ledger *ledger, uint32_t step);
 /* The place that the receipt of this step would take still has that of an

@@ -334,6 +334,68 @@ static struct digest hash_of_step(struct trainer *t)
     return t->hashed;
 }
 
+/* --- elsewhere in mid-run --------------------------------------------------
+ */
+
+/* What a journal says instead of the steps between. */
+static void journal_move(struct trainer *t, uint32_t from,
+                         const struct checkpoint *head, struct actions *actions)
+{
+    const uint32_t step = t->optim.step;
+    struct record record = {.kind = step < from ? RECORD_ROLLBACK : RECORD_GAP,
+                            .job = head->job,
+                            .view = head->view,
+                            .step = step,
+                            .exactness = EXACT_BITWISE,
+                            .rescale = 1};
+
+    t->hashed_step = 0;
+    t->so_far = (struct total){0};
+    if (!t->options.kept || step == from)
+        return;
+    if (ledger_move(&t->ledger, from, step))
+        return; /* It is there, from before a resume. */
+    record.weights = hash_of_step(t);
+    if (!t->ledger.broken)
+        ledger_append(&t->ledger, &record, false, actions);
+}
+
+enum err trainer_take(struct trainer *trainer, const uint8_t *state,
+                      size_t size, const struct checkpoint *head,
+                      struct actions *actions)
+{
+    const uint32_t from = trainer->optim.step;
+    enum err err;
+
+    trainer_write_receipts(trainer, actions);
+    err = trainer_load(trainer, state, size, NULL);
+    if (err == ERR_OK)
+        journal_move(trainer, from, head, actions);
+    return err;
+}
+
+enum err trainer_restart(struct trainer *trainer, const struct checkpoint *head,
+                         struct actions *actions)
+{
+    struct trainer *t = trainer;
+    const uint32_t from = t->optim.step;
+    enum err err;
+
+    trainer_write_receipts(t, actions);
+    optim_close(&t->optim);
+    early_close(&t->early);
+    scale_begin(t->options.scale);
+    err = optim_init(&t->optim, &t->options.optim, t->options.dims);
+    if (err != ERR_OK)
+        return err;
+    t->optim.pool = t->options.pool;
+    t->optim.tap.names = t->options.kept;
+    err = init_early(t);
+    if (err == ERR_OK)
+        journal_move(t, from, head, actions);
+    return err;
+}
+
 /* --- with a ledger -------------------------------------------------------- */
 
 void trainer_start(struct trainer *trainer, time_us now)

@@ -13,9 +13,10 @@
  * Where rows are held out, their loss is brought as well, at the end of a pass
  * and before the next question: trainer_due, trainer_measured.
  *
- * There are two who drive it: core/star/coordinator.h, with a ledger, asks its
- * workers; node/fixed/lockstep.h, without one, evaluates by itself or as one
- * rank of a collective, and asks again instead of committing.
+ * There are three who drive it: core/star/coordinator.h, with a ledger, asks
+ * its workers; core/ring/peer.h asks itself and its peers, and takes the state
+ * of one that is ahead; node/fixed/lockstep.h, without a ledger, evaluates by
+ * itself or as one rank of a collective, and asks again instead of committing.
  *
  * Only core/run/trainer.c assigns the fields or changes the ledger; others may
  * read both.
@@ -110,6 +111,18 @@ MUST_CHECK enum err trainer_load(struct trainer *trainer, const uint8_t *state,
 size_t trainer_state_bytes(const struct trainer *trainer);
 /* What it writes is part of a folder's format (node/host/format.h). */
 void trainer_save(const struct trainer *trainer, struct writer *out);
+
+/* In mid-run (a ring's peers): to another's state, or back to an earlier one of
+ * its own; after FORMAT it may be any, and is not to be used but for another
+ * try.  `head` says whose journal it is (job and view), if there is a ledger:
+ * a GAP or a ROLLBACK stands for the steps between. */
+MUST_CHECK enum err trainer_take(struct trainer *trainer, const uint8_t *state,
+                                 size_t size, const struct checkpoint *head,
+                                 struct actions *actions);
+/* ... to where all runs of it begin.  ERR_NOMEM. */
+MUST_CHECK enum err trainer_restart(struct trainer *trainer,
+                                    const struct checkpoint *head,
+                                    struct actions *actions);
 
 /* ASKS, DONE, DIVERGED.  Trials that cannot be evaluated are rejected. */
 enum trainer_next trainer_ask(struct trainer *trainer);

@@ -389,6 +389,13 @@ static void on_member_message(struct coordinator *c, uint32_t link,
     case MSG_SERVING:
         peers_serving(c, link, &msg->serving, actions);
         break;
+    case MSG_MEET:
+    case MSG_ROSTER:
+    case MSG_PROPOSE:
+    case MSG_REPORT:
+    case MSG_STATE:
+    case MSG_SLICE:
+    case MSG_PARTING:
     case MSG_RELAY:
     case MSG_TASK:
     case MSG_ALONE:

@@ -199,6 +199,13 @@ static void on_message(struct worker *worker, const struct msg *msg,
     case MSG_GONE:
     case MSG_PULSE:
     case MSG_WATCH:
+    case MSG_MEET:
+    case MSG_ROSTER:
+    case MSG_PROPOSE:
+    case MSG_REPORT:
+    case MSG_STATE:
+    case MSG_SLICE:
+    case MSG_PARTING:
         break; /* The others are not for a worker. */
     }
 }

@@ -368,6 +368,99 @@ static void random_fetch(struct rng *rng, struct msg_fetch *fetch)
     fill_random(rng, fetch->key, PEER_KEY);
 }
 
+/* --- a ring of peers ------------------------------------------------------ */
+
+static void random_place(struct rng *rng, char place[PEER_PLACE])
+{
+    const size_t size = (size_t)rng_below(rng, PEER_PLACE);
+
+    for (size_t i = 0; i < size; i++)
+        place[i] = (char)(' ' + (char)rng_below(rng, 90));
+    place[size] = '\0';
+}
+
+static void random_meet(struct rng *rng, struct msg_meet *meet)
+{
+    meet->version = MSG_VERSION;
+    random_name(rng, meet->name, NAME_SIZE);
+    meet->incarnation = rng_next(rng);
+    random_digest(rng, &meet->config);
+    random_digest(rng, &meet->arithmetic);
+    random_place(rng, meet->place);
+    random_range(rng, &meet->first, &meet->end);
+}
+
+static uint32_t random_known(struct rng *rng, struct random_room *room,
+                             bool places)
+{
+    const uint32_t count = (uint32_t)rng_below(rng, RANDOM_KNOWN + 1);
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct ring_known *known = &room->known[i];
+
+        memset(known, 0, sizeof *known);
+        random_name(rng, known->name, NAME_SIZE);
+        if (!places)
+            continue;
+        random_place(rng, known->place);
+        known->heard = rng_chance(rng, 0.5);
+        known->member = rng_chance(rng, 0.5);
+    }
+    return count;
+}
+
+static void random_roster(struct rng *rng, struct random_room *room,
+                          struct msg_roster *roster)
+{
+    if (rng_chance(rng, 0.7)) {
+        roster->view.number = 1 + random_u64(rng) / 2;
+        random_name(rng, roster->view.proposer, NAME_SIZE);
+        roster->view.incarnation = rng_next(rng);
+    }
+    roster->broken = rng_chance(rng, 0.5);
+    roster->count = random_known(rng, room, true);
+    roster->known = room->known;
+}
+
+static void random_propose(struct rng *rng, struct random_room *room,
+                           struct msg_propose *propose)
+{
+    propose->number = 1 + random_u64(rng) / 2;
+    propose->incarnation = rng_next(rng);
+    propose->position = random_u64(rng);
+    propose->count = random_known(rng, room, false);
+    propose->members = room->known;
+}
+
+static void random_report(struct rng *rng, struct msg_report *report)
+{
+    report->view = rng_next(rng);
+    report->doubt = rng_chance(rng, 0.5);
+    report->stand.position = random_u64(rng);
+    report->stand.step = random_u32(rng);
+    report->stand.started = rng_chance(rng, 0.5);
+    report->stand.state = rng_next(rng);
+    report->stand.weights = rng_next(rng);
+    report->stand.anchor_position = random_u64(rng);
+    report->stand.anchor = rng_next(rng);
+}
+
+static void random_slice(struct rng *rng, struct random_room *room,
+                         struct msg_slice *slice)
+{
+    random_vectors(rng, room);
+    random_key(rng, &slice->key);
+    slice->total = rng_chance(rng, 0.5);
+    slice->flags = (uint8_t)rng_below(rng, SLICE_FLAGS + 1);
+    random_range(rng, &slice->first, &slice->end);
+    slice->dims = RANDOM_DIMS;
+    slice->at = (uint32_t)rng_below(rng, RANDOM_DIMS + 1);
+    slice->count = (uint32_t)rng_below(rng, RANDOM_DIMS - slice->at + 1);
+    slice->loss = (tally_loss)(int64_t)rng_next(rng) * ((tally_loss)1 << 62);
+    slice->loss += (int64_t)rng_next(rng);
+    slice->sum = room->sum;
+}
+
 void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
                 struct msg *msg)
 {
@@ -475,6 +568,33 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
         break;
     case MSG_SERVING:
         msg->serving.port = (uint16_t)rng_next(rng);
+        break;
+    case MSG_MEET:
+        random_meet(rng, &msg->meet);
+        break;
+    case MSG_ROSTER:
+        random_roster(rng, room, &msg->roster);
+        break;
+    case MSG_PROPOSE:
+        random_propose(rng, room, &msg->propose);
+        break;
+    case MSG_REPORT:
+        random_report(rng, &msg->report);
+        break;
+    case MSG_STATE:
+        msg->state.view = rng_next(rng);
+        msg->state.count = random_bytes(rng, room);
+        msg->state.bytes = room->bytes;
+        msg->state.at = rng_next(rng) >> 2;
+        msg->state.size =
+            msg->state.at + msg->state.count + (rng_next(rng) >> 2);
+        break;
+    case MSG_SLICE:
+        random_slice(rng, room, &msg->slice);
+        break;
+    case MSG_PARTING:
+        msg->parting.model = rng_chance(rng, 0.5);
+        msg->parting.leaves = rng_chance(rng, 0.5);
         break;
     }
 }

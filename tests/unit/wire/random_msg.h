@@ -11,6 +11,7 @@
 #define RANDOM_SUM_DIMS (RANDOM_DIMS * (RANDOM_DIMS + 1) / 2) /* HESSIAN. */
 #define RANDOM_ITEMS    9u
 #define RANDOM_BYTES    300u
+#define RANDOM_KNOWN    5u
 
 /* Buffers behind the pointers of a random message. */
 struct random_room {
@@ -23,6 +24,7 @@ struct random_room {
     uint8_t bytes[RANDOM_BYTES];
     struct stint stints[STINTS_MAX];
     struct silent silent[RANDOM_ITEMS];
+    struct ring_known known[RANDOM_KNOWN];
 };
 
 /* Fill `msg` with a valid message of `kind`; vectors are RANDOM_DIMS long. */

@@ -40,6 +40,7 @@ static int setup(void **state)
         codec_room_init(&f->room, RANDOM_DIMS, RANDOM_SUM_DIMS, RANDOM_ITEMS),
         ERR_OK);
     assert_int_equal(codec_room_answers(&f->room, RANDOM_ITEMS), ERR_OK);
+    assert_int_equal(codec_room_peers(&f->room), ERR_OK);
     f->bytes = mem_new(most, 1);
     f->again = mem_new(most, 1);
     assert_non_null(f->bytes);
@@ -480,7 +481,9 @@ static void test_vectors_need_a_job(void **state)
     assert_int_equal(codec_room_init(&none, 0, 0, 0), ERR_OK);
     for (int kind = MSG_HELLO; kind <= MSG_LAST; kind++) {
         const bool vector = kind == MSG_ROUND || kind == MSG_TALLY ||
-                            kind == MSG_ROW || kind == MSG_SUM;
+                            kind == MSG_ROW || kind == MSG_SUM ||
+                            kind == MSG_SLICE || kind == MSG_ROSTER ||
+                            kind == MSG_PROPOSE;
 
         make(f, (enum msg_kind)kind, &msg);
         if (kind == MSG_TASK)

@@ -37,6 +37,7 @@ static void look(const uint8_t *data, size_t size, struct accepted *accepted)
     assert_int_equal(
         codec_room_init(&room, FUZZ_DIMS, FUZZ_SUM_DIMS, FUZZ_ITEMS), ERR_OK);
     assert_int_equal(codec_room_answers(&room, FUZZ_ITEMS), ERR_OK);
+    assert_int_equal(codec_room_peers(&room), ERR_OK);
     if (codec_decode(data, size, &room, &msg) == ERR_OK &&
         greeting_foreign(&msg) == NULL)
         accepted->plain[msg.kind] = true;

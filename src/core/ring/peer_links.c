@@ -1,0 +1,470 @@
+/*
+ * peer_links.c - who is there: dialling, MEET, ROSTER, BEAT, silence.
+ *
+ * Seats are never given up: there are as many as a ring has names, and bits of
+ * sets stand for them.  A seat with a link has been greeted on it.  Of two
+ * links between the same two processes the one that the higher name dialled
+ * stays, on both sides.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bugs.h"
+#include "core/ring/peer_parts.h"
+
+uint32_t links_seat(const struct peer *p, uint32_t link)
+{
+    for (uint32_t i = 1; i < p->seat_count; i++)
+        if (p->seats[i].link == link)
+            return i;
+    return PEER_NO_SEAT;
+}
+
+uint32_t links_find(const struct peer *p, const char *name)
+{
+    for (uint32_t i = 0; i < p->seat_count; i++)
+        if (strcmp(p->seats[i].name, name) == 0)
+            return i;
+    return PEER_NO_SEAT;
+}
+
+/* PEER_NO_SEAT: there is no room. */
+static uint32_t find_or_add(struct peer *p, const char *name)
+{
+    const uint32_t found = links_find(p, name);
+    struct peer_seat *seat;
+
+    if (found != PEER_NO_SEAT || p->seat_count == PEERS_MAX)
+        return found;
+    seat = &p->seats[p->seat_count];
+    *seat = (struct peer_seat){.link = PEER_NO_LINK,
+                               .dialled = PEER_NO_LINK,
+                               .dial_at = p->now,
+                               .retry_us = p->options.retry_us};
+    (void)snprintf(seat->name, sizeof seat->name, "%s", name);
+    p->roster_due = true;
+    return p->seat_count++;
+}
+
+uint64_t links_heard(const struct peer *p)
+{
+    uint64_t heard = SEAT(0);
+
+    for (uint32_t i = 1; i < p->seat_count; i++)
+        if (p->seats[i].link != PEER_NO_LINK && p->seats[i].told)
+            heard |= SEAT(i);
+    return heard;
+}
+
+/* --- the end of a link ---------------------------------------------------- */
+
+static void forget(struct peer *p, uint32_t index)
+{
+    struct peer_seat *seat = &p->seats[index];
+
+    seat->link = PEER_NO_LINK;
+    seat->told = false;
+    seat->hears = seat->members = 0;
+    seat->report_view = 0;
+    seat->dial_at = p->now + seat->retry_us;
+    p->roster_due = true;
+    if ((p->view.members >> index & 1) != 0)
+        p->broken = true; /* RING-2: not all that was sent will come. */
+}
+
+void links_drop(struct peer *p, uint32_t seat, struct actions *actions)
+{
+    actions_add(actions, ACTION_CLOSE)->link = p->seats[seat].link;
+    forget(p, seat);
+}
+
+/* It failed, or nobody answered there: wait twice as long. */
+static void dial_later(struct peer *p, struct peer_seat *seat)
+{
+    seat->dialled = PEER_NO_LINK;
+    seat->dial_at = p->now + seat->retry_us;
+    seat->retry_us = 2 * seat->retry_us < p->options.retry_max_us
+                         ? 2 * seat->retry_us
+                         : p->options.retry_max_us;
+}
+
+static void contact_later(struct peer *p)
+{
+    p->contact_link = PEER_NO_LINK;
+    p->contact_at = p->now + p->contact_retry_us;
+    p->contact_retry_us = 2 * p->contact_retry_us < p->options.retry_max_us
+                              ? 2 * p->contact_retry_us
+                              : p->options.retry_max_us;
+}
+
+void links_down(struct peer *p, uint32_t link)
+{
+    const uint32_t index = links_seat(p, link);
+
+    if (link == p->contact_link)
+        contact_later(p);
+    for (uint32_t i = 1; i < p->seat_count; i++)
+        if (p->seats[i].dialled == link)
+            dial_later(p, &p->seats[i]);
+    if (index != PEER_NO_SEAT)
+        forget(p, index);
+}
+
+/* --- greeting ------------------------------------------------------------- */
+
+static void send_meet(struct peer *p, uint32_t link, struct actions *actions)
+{
+    struct msg_meet *meet = &peer_send(p, actions, link, MSG_MEET)->meet;
+
+    *meet = (struct msg_meet){.version = MSG_VERSION,
+                              .incarnation = p->options.incarnation,
+                              .config = p->options.config,
+                              .arithmetic = p->options.arithmetic,
+                              .first = p->options.first,
+                              .end = p->options.end};
+    memcpy(meet->name, p->options.name, NAME_SIZE);
+    memcpy(meet->place, p->options.place, PEER_PLACE);
+}
+
+void links_up(struct peer *p, uint32_t link, struct actions *actions)
+{
+    send_meet(p, link, actions);
+}
+
+static void turn_away(struct peer *p, uint32_t link, const char *why,
+                      struct actions *actions)
+{
+    struct msg *msg = peer_send(p, actions, link, MSG_REJECT);
+
+    (void)snprintf(msg->reject.reason, sizeof msg->reject.reason, "%s", why);
+    actions_add(actions, ACTION_CLOSE)->link = link;
+    links_down(p, link);
+}
+
+static const char *objection(const struct peer *p, const struct msg_meet *meet)
+{
+    const uint32_t chunks = p->options.chunks;
+
+    if (meet->version != MSG_VERSION)
+        return "another release of muster: peers of a ring run the same one";
+    if (!digest_equal(&meet->config, &p->options.config))
+        return "another training: its data or options are not those of this "
+               "ring";
+    if (!digest_equal(&meet->arithmetic, &p->options.arithmetic))
+        return "its arithmetic gives other bits than that of this ring";
+    if (meet->first > meet->end || meet->end > chunks)
+        return "it says that it has chunks that there are none of";
+    if (strcmp(meet->name, p->options.name) == 0)
+        return "this peer has the same name; choose another";
+    return NULL;
+}
+
+/* Of two links between the same processes: is this the one to keep? */
+static bool dialled_by_higher(const struct peer *p, uint32_t seat,
+                              uint32_t link)
+{
+    const bool mine = link >= PEER_DIALLED;
+
+    return mine == (strcmp(p->options.name, p->seats[seat].name) > 0);
+}
+
+/* A new link to one that has one: true if the new one is closed. */
+static bool resolve(struct peer *p, uint32_t index, uint32_t link,
+                    uint64_t incarnation, struct actions *actions)
+{
+    const struct peer_seat *seat = &p->seats[index];
+    bool old;
+
+    if (seat->link == PEER_NO_LINK || seat->link == link)
+        return false;
+    if (seat->incarnation == incarnation)
+        old = dialled_by_higher(p, index, seat->link) &&
+              !dialled_by_higher(p, index, link);
+    else /* NAME-1: one name, one living peer. */
+        old = p->now - seat->heard_at < 2 * p->options.beat_us;
+    if (old) {
+        actions_add(actions, ACTION_CLOSE)->link = link;
+        links_down(p, link);
+        return true;
+    }
+    links_drop(p, index, actions);
+    return false;
+}
+
+static void greet(struct peer *p, uint32_t index, uint32_t link,
+                  const struct msg_meet *meet, struct actions *actions)
+{
+    struct peer_seat *seat = &p->seats[index];
+
+    for (uint32_t i = 1; i < p->seat_count; i++)
+        if (p->seats[i].dialled == link)
+            p->seats[i].dialled = PEER_NO_LINK;
+    if (link == p->contact_link)
+        p->contact_link = PEER_NO_LINK;
+    seat->link = link;
+    seat->incarnation = meet->incarnation;
+    seat->heard_at = p->now;
+    seat->retry_us = p->options.retry_us;
+    seat->first = meet->first;
+    seat->end = meet->end;
+    seat->done = false;
+    seat->told = false;
+    seat->report_view = 0;
+    if (meet->place[0] != '\0')
+        memcpy(seat->place, meet->place, PEER_PLACE);
+    p->contact_retry_us = p->options.retry_us;
+    p->met = true;
+    p->roster_due = true;
+    if (link < PEER_DIALLED)
+        send_meet(p, link, actions);
+    if (p->phase == PEER_LINGERING)
+        peer_send(p, actions, link, MSG_PARTING)->parting.model = true;
+    memcpy(peer_trace(p, actions, TRACE_JOINED)->name, seat->name, NAME_SIZE);
+}
+
+void links_meet(struct peer *p, uint32_t link, const struct msg_meet *meet,
+                struct actions *actions)
+{
+    const char *why = objection(p, meet);
+    const uint32_t seat = why == NULL ? find_or_add(p, meet->name) : 0;
+
+    if (links_seat(p, link) != PEER_NO_SEAT)
+        return; /* It has said so. */
+    if (why == NULL && seat == PEER_NO_SEAT)
+        why = "the ring is full";
+    if (why == NULL && p->seats[seat].banned)
+        why = "it sent what cannot be, and was shut out";
+    if (why != NULL)
+        turn_away(p, link, why, actions);
+    else if (!resolve(p, seat, link, meet->incarnation, actions))
+        greet(p, seat, link, meet, actions);
+}
+
+/* Who has met nobody yet cannot go on; others try elsewhere. */
+void links_reject(struct peer *p, uint32_t link, const char *reason,
+                  struct actions *actions)
+{
+    const bool fatal = !p->met && link == p->contact_link;
+
+    actions_add(actions, ACTION_CLOSE)->link = link;
+    links_down(p, link);
+    if (fatal)
+        peer_end(p, actions, ERR_DENIED, "turned away: %s", reason);
+}
+
+/* --- rosters -------------------------------------------------------------- */
+
+/* Does what it says end the view that both were in? */
+static void compare_views(struct peer *p, uint32_t index, bool broken)
+{
+    const struct peer_seat *seat = &p->seats[index];
+    const uint64_t members = p->view.members;
+
+    if ((members >> index & 1) == 0)
+        return;
+    if (ring_name_order(&seat->view, &p->view.name) > 0 &&
+        (seat->members & SEAT(0)) == 0)
+        p->broken = p->roster_due = true; /* It has left. */
+    if (ring_name_order(&seat->view, &p->view.name) == 0 && broken &&
+        !p->broken)
+        p->broken = p->roster_due = true;
+}
+
+void links_roster(struct peer *p, uint32_t index,
+                  const struct msg_roster *roster)
+{
+    uint64_t hears = SEAT(index);
+    uint64_t members = 0;
+
+    for (uint32_t i = 0; i < roster->count; i++) {
+        const struct ring_known *known = &roster->known[i];
+        const uint32_t at = find_or_add(p, known->name);
+
+        if (at == PEER_NO_SEAT)
+            continue;
+        if (at > 0 && p->seats[at].place[0] == '\0')
+            memcpy(p->seats[at].place, known->place, PEER_PLACE);
+        if (known->heard && p->seats[at].link == PEER_NO_LINK)
+            p->seats[at].done = false; /* It left, and is there again. */
+        hears |= known->heard ? SEAT(at) : 0;
+        members |= known->member ? SEAT(at) : 0;
+    }
+    p->seats[index].told = true;
+    p->seats[index].hears = hears;
+    p->seats[index].members = members;
+    p->seats[index].view = roster->view;
+    if (roster->view.number > p->highest)
+        p->highest = roster->view.number;
+    compare_views(p, index, roster->broken);
+}
+
+void links_tell(struct peer *p, struct actions *actions)
+{
+    struct ring_known *known = p->known;
+
+    if (!p->roster_due)
+        return;
+
+    for (uint32_t i = 0; i < p->seat_count; i++) {
+        const struct peer_seat *seat = &p->seats[i];
+
+        memset(&known[i], 0, sizeof known[i]);
+        memcpy(known[i].name, seat->name, NAME_SIZE);
+        memcpy(known[i].place, seat->place, PEER_PLACE);
+        known[i].heard = i == 0 || seat->link != PEER_NO_LINK;
+        known[i].member = (p->view.members >> i & 1) != 0;
+    }
+    for (uint32_t i = 1; i < p->seat_count; i++) {
+        struct msg *msg;
+
+        if (p->seats[i].link == PEER_NO_LINK)
+            continue;
+        msg = peer_send(p, actions, p->seats[i].link, MSG_ROSTER);
+        msg->roster = (struct msg_roster){.view = p->view.name,
+                                          .broken = p->broken,
+                                          .count = p->seat_count,
+                                          .known = known};
+    }
+    p->roster_due = false;
+}
+
+/* --- what is due ---------------------------------------------------------- */
+
+static bool is_linked(const struct peer *p)
+{
+    for (uint32_t i = 1; i < p->seat_count; i++)
+        if (p->seats[i].link != PEER_NO_LINK)
+            return true;
+    return false;
+}
+
+/* May this seat be dialled from here, now or later? */
+static bool may_dial(const struct peer *p, uint32_t index)
+{
+    const struct peer_seat *seat = &p->seats[index];
+
+    return seat->link == PEER_NO_LINK && seat->dialled == PEER_NO_LINK &&
+           p->contact_link == PEER_NO_LINK && /* Who knows whom that is? */
+           seat->place[0] != '\0' && !seat->done && !seat->banned &&
+           strcmp(p->options.name, seat->name) > 0;
+}
+
+static bool may_contact(const struct peer *p)
+{
+    return p->options.contact[0] != '\0' && p->contact_link == PEER_NO_LINK &&
+           !is_linked(p);
+}
+
+static void dial(struct peer *p, struct actions *actions)
+{
+    struct action *action;
+
+    if (may_contact(p) && p->now >= p->contact_at) {
+        p->contact_link = PEER_DIALLED;
+        p->contact_at = p->now;
+        action = actions_add(actions, ACTION_CONNECT);
+        action->link = p->contact_link;
+        action->place = p->options.contact;
+    }
+    for (uint32_t i = 1; i < p->seat_count; i++) {
+        if (!may_dial(p, i) || p->now < p->seats[i].dial_at)
+            continue;
+        p->seats[i].dialled = PEER_DIALLED + i;
+        p->seats[i].dial_at = p->now;
+        action = actions_add(actions, ACTION_CONNECT);
+        action->link = p->seats[i].dialled;
+        action->place = p->seats[i].place;
+    }
+}
+
+/* Dialled, but nobody has said MEET. */
+static void give_up_dials(struct peer *p, struct actions *actions)
+{
+    const time_us patience = p->options.dead_us;
+
+    if (p->contact_link != PEER_NO_LINK && p->now - p->contact_at >= patience) {
+        actions_add(actions, ACTION_CLOSE)->link = p->contact_link;
+        contact_later(p);
+    }
+    for (uint32_t i = 1; i < p->seat_count; i++) {
+        struct peer_seat *seat = &p->seats[i];
+
+        if (seat->dialled == PEER_NO_LINK || p->now - seat->dial_at < patience)
+            continue;
+        actions_add(actions, ACTION_CLOSE)->link = seat->dialled;
+        dial_later(p, seat);
+    }
+}
+
+static void drop_silent(struct peer *p, struct actions *actions)
+{
+    for (uint32_t i = 1; i < p->seat_count; i++) {
+        const struct peer_seat *seat = &p->seats[i];
+
+        if (seat->link == PEER_NO_LINK ||
+            p->now - seat->heard_at < p->options.dead_us || BUG(BUG_RING_DEAD))
+            continue;
+        memcpy(peer_trace(p, actions, TRACE_DIED)->name, seat->name, NAME_SIZE);
+        links_drop(p, i, actions);
+    }
+}
+
+static void beat(struct peer *p, struct actions *actions)
+{
+    if (p->now < p->beat_at)
+        return;
+    p->beat_at = p->now + p->options.beat_us;
+    p->beats++;
+    for (uint32_t i = 1; i < p->seat_count; i++) {
+        struct msg *msg;
+
+        if (p->seats[i].link == PEER_NO_LINK)
+            continue;
+        msg = peer_send(p, actions, p->seats[i].link, MSG_BEAT);
+        msg->beat.sequence = p->beats;
+        msg->beat.sent_us = p->now;
+        msg->beat.view = p->view.name.number;
+        msg->beat.step = p->trainer.optim.step;
+    }
+}
+
+void links_start(struct peer *p, struct actions *actions)
+{
+    p->beat_at = p->contact_at = p->now;
+    links_tend(p, actions);
+}
+
+void links_tend(struct peer *p, struct actions *actions)
+{
+    drop_silent(p, actions);
+    give_up_dials(p, actions);
+    dial(p, actions);
+    beat(p, actions);
+}
+
+static time_us sooner(time_us a, time_us b)
+{
+    return a < b ? a : b;
+}
+
+time_us links_due(const struct peer *p)
+{
+    const time_us dead = p->options.dead_us;
+    time_us at = p->beat_at;
+
+    if (may_contact(p))
+        at = sooner(at, p->contact_at);
+    if (p->contact_link != PEER_NO_LINK)
+        at = sooner(at, p->contact_at + dead);
+    for (uint32_t i = 1; i < p->seat_count; i++) {
+        const struct peer_seat *seat = &p->seats[i];
+
+        if (seat->link != PEER_NO_LINK)
+            at = sooner(at, seat->heard_at + dead);
+        else if (seat->dialled != PEER_NO_LINK)
+            at = sooner(at, seat->dial_at + dead);
+        else if (may_dial(p, i))
+            at = sooner(at, seat->dial_at);
+    }
+    return at;
+}

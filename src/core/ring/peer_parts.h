@@ -1,0 +1,84 @@
+/*
+ * peer_parts.h - the files of a ring's peer to each other; nobody else's.
+ *
+ *   peer.c          events, phases, the end
+ *   peer_links.c    who is there: dialling, MEET, ROSTER, BEAT, silence
+ *   peer_council.c  views: PROPOSE, REPORT, STATE, doubt
+ *   peer_round.c    rounds: COMPUTE, SLICE, feed, receipts
+ */
+#ifndef CORE_RING_PEER_PARTS_H
+#define CORE_RING_PEER_PARTS_H
+
+#include "core/ring/peer.h"
+
+#define SEAT(i) (UINT64_C(1) << (i))
+
+/* --- peer.c --- */
+struct msg *peer_send(struct peer *p, struct actions *actions, uint32_t link,
+                      enum msg_kind kind);
+struct trace *peer_trace(struct peer *p, struct actions *actions,
+                         enum trace_kind kind);
+/* The machine ends, saving its last state first; the sentence is copied. */
+__attribute__((format(printf, 4, 5))) void peer_end(struct peer *p,
+                                                    struct actions *actions,
+                                                    enum err err,
+                                                    const char *format, ...);
+/* Between two rounds: what comes next. */
+void peer_next(struct peer *p, struct actions *actions);
+/* Whose journal and checkpoint. */
+struct checkpoint peer_head(const struct peer *p);
+
+/* --- peer_links.c --- */
+void links_start(struct peer *p, struct actions *actions);
+void links_up(struct peer *p, uint32_t link, struct actions *actions);
+void links_down(struct peer *p, uint32_t link);
+void links_meet(struct peer *p, uint32_t link, const struct msg_meet *meet,
+                struct actions *actions);
+void links_roster(struct peer *p, uint32_t seat,
+                  const struct msg_roster *roster);
+void links_reject(struct peer *p, uint32_t link, const char *reason,
+                  struct actions *actions);
+/* Of a greeted link; PEER_NO_SEAT. */
+uint32_t links_seat(const struct peer *p, uint32_t link);
+uint32_t links_find(const struct peer *p, const char *name);
+/* The link is closed, and what was known of the other side forgotten. */
+void links_drop(struct peer *p, uint32_t seat, struct actions *actions);
+/* Silence, dials and beats that are due; and when the next is. */
+void links_tend(struct peer *p, struct actions *actions);
+/* The last thing of a step: ROSTERs, if something is new. */
+void links_tell(struct peer *p, struct actions *actions);
+time_us links_due(const struct peer *p);
+/* Those with a link and a ROSTER, and this peer. */
+uint64_t links_heard(const struct peer *p);
+
+/* --- peer_council.c --- */
+/* Propose what should be, if it is not so; what can wait for the end of the
+ * round waits. */
+void council_tend(struct peer *p, struct actions *actions);
+/* That is now.  True: another view was taken up. */
+bool council_between(struct peer *p, struct actions *actions);
+void council_propose(struct peer *p, uint32_t seat,
+                     const struct msg_propose *propose,
+                     struct actions *actions);
+void council_report(struct peer *p, uint32_t seat,
+                    const struct msg_report *report, struct actions *actions);
+void council_state(struct peer *p, uint32_t seat, const struct msg_state *state,
+                   struct actions *actions);
+/* Nobody computes or measures any more: HALTING goes on. */
+void council_halted(struct peer *p, struct actions *actions);
+/* Equal positions, unequal states. */
+void council_doubt(struct peer *p, struct actions *actions);
+/* The name of the weights of a step is known: who was right? */
+void council_settle(struct peer *p, uint32_t step, uint64_t name,
+                    struct actions *actions);
+
+/* --- peer_round.c --- */
+void peer_round_open(struct peer *p, struct actions *actions);
+void peer_round_computed(struct peer *p, const struct event *event,
+                         struct actions *actions);
+void peer_round_slice(struct peer *p, uint32_t seat,
+                      const struct msg_slice *msg, struct actions *actions);
+/* The receipt that the total waited for has its hash. */
+void peer_round_feed(struct peer *p, struct actions *actions);
+
+#endif /* CORE_RING_PEER_PARTS_H */
