@@ -14,6 +14,7 @@
 #include "code/rules.h"
 #include "sim/batched.h"
 #include "sim/elastic.h"
+#include "sim/ring.h"
 
 #define CHUNK_ROWS 8u
 #define SLOTS_MAX  9u
@@ -469,7 +470,8 @@ static enum err draw_all(struct draw *draw, uint64_t seed,
     return err;
 }
 
-static void describe_draw(const struct draw *draw, char text[SIM_TEXT])
+static void describe_draw(const struct draw *draw, bool ring,
+                          char text[SIM_TEXT])
 {
     const struct sim_options *options = &draw->options;
     const char *on = options->follow
@@ -478,14 +480,14 @@ static void describe_draw(const struct draw *draw, char text[SIM_TEXT])
 
     (void)snprintf(
         text, SIM_TEXT,
-        "%s %s%s%s, %u x %u%s, code %s%s s=%u k=%u%s, %u workers (at most "
+        "%s %s%s%s, %u x %u%s, %s %s%s s=%u k=%u%s, %u workers (at most "
         "%u%s), %u steps%s",
         options->net != NULL ? options->net->text : draw->problem.model->name,
         optim_name(options->optim.kind), *on == '\0' ? "" : " on ", on,
         draw->data.rows, draw->data.cols,
         options->home_count > 0 ? " (private)" : "",
-        options->adapt ? "auto from " : "", options->code.name,
-        options->code.stragglers, options->code.k,
+        ring ? "a ring, not code" : "code", options->adapt ? "auto from " : "",
+        options->code.name, options->code.stragglers, options->code.k,
         options->code.staleness > 0 ? " stale" : "", options->slots,
         options->workers_max, options->fanout > 0 ? ", over relays" : "",
         options->optim.steps, options->optim.patience > 0 ? " or fewer" : "");
@@ -497,11 +499,18 @@ enum err campaign_seed(const struct campaign_options *options, uint64_t seed,
 {
     struct draw draw;
     enum err err = draw_all(&draw, seed, options, why);
+    const bool in_ring =
+        err == ERR_OK && ring_drawn(&draw.options, options->rings);
 
     if (err == ERR_OK && describe != NULL)
-        describe_draw(&draw, describe);
-    if (err == ERR_OK)
+        describe_draw(&draw, in_ring, describe);
+    if (in_ring) {
+        const struct ring_options ring = ring_options_of(&draw.options);
+
+        err = ring_run(&ring, result, NULL, why);
+    } else if (err == ERR_OK) {
         err = sim_run(&draw.options, result, why);
+    }
     batched_close(&draw.batched);
     dataset_close(&draw.data);
     return err;

@@ -15,12 +15,16 @@
 
 #ifdef MUSTER_PLANTED_BUGS
 
-#define SEEDS 400u
+#define SEEDS 600u
 
 static void catches(enum planted_bug bug)
 {
-    const struct campaign_options options = {
-        .first_seed = 1, .count = SEEDS, .stop_after = 1, .isa = ISA_PORTABLE};
+    const struct campaign_options options = {.first_seed = 1,
+                                             .count = SEEDS,
+                                             .stop_after = 1,
+                                             .rings =
+                                                 bug >= BUG_RING_STALE_VIEW,
+                                             .isa = ISA_PORTABLE};
     struct campaign_result result;
     struct why why = {{0}};
 
@@ -125,6 +129,16 @@ int main(void)
         PLANTED(BUG_OLD_DROPS),
         PLANTED(BUG_FORGET_SCALE),
         PLANTED(BUG_FORGET_PASSES),
+        PLANTED(BUG_RING_STALE_VIEW),
+        PLANTED(BUG_RING_AGAIN),
+        PLANTED(BUG_RING_NO_STATE),
+        PLANTED(BUG_RING_UNEQUAL),
+        PLANTED(BUG_RING_CHAIN),
+        PLANTED(BUG_RING_OVERLAP),
+        PLANTED(BUG_RING_DEAD),
+        PLANTED(BUG_RING_BEHIND),
+        PLANTED(BUG_RING_EARLY),
+        PLANTED(BUG_RING_LOSS),
         cmocka_unit_test(test_shrinks),
     };
 

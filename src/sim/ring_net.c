@@ -1,0 +1,277 @@
+/*
+ * ring_net.c - connections between the peers of a simulated ring.
+ *
+ * What is sent on one arrives in order, or the connection ends: packets have
+ * numbers, and one that is due before its turn, or while the two do not reach
+ * each other, is looked at again a little later.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "sim/ring_world.h"
+
+#define AGAIN_US (2 * MS_US)
+
+bool ring_reaches(const struct ring_world *world, uint32_t a, uint32_t b)
+{
+    if ((world->side >> a & 1) != (world->side >> b & 1))
+        return false;
+    return (world->cut_pairs >> (8 * a + b) & 1) == 0;
+}
+
+static time_us travel(struct ring_world *world)
+{
+    const struct sim_options *run = world->options->run;
+
+    return run->latency_us +
+           (time_us)rng_below(&world->rng, (uint64_t)run->jitter_us + 1);
+}
+
+/* The end that the node has, 2 if it is none of it any more. */
+static int end_of(const struct ring_world *world, const struct ring_conn *conn,
+                  uint32_t node)
+{
+    for (int end = 0; end < 2; end++)
+        if (conn->node[end] == node && conn->open[end] &&
+            conn->life[end] == world->nodes[node].life)
+            return end;
+    return 2;
+}
+
+static struct ring_conn *find(struct ring_world *world, uint32_t node,
+                              uint32_t link, int *end)
+{
+    for (size_t i = world->conn_count; i-- > 0;) {
+        struct ring_conn *conn = &world->conns[i];
+
+        *end = end_of(world, conn, node);
+        if (*end < 2 && conn->link[*end] == link)
+            return conn;
+    }
+    return NULL;
+}
+
+static uint32_t conn_index(const struct ring_world *world,
+                           const struct ring_conn *conn)
+{
+    return (uint32_t)(conn - world->conns);
+}
+
+/* A packet, or the end, to the other side. */
+static void push(struct ring_world *world, struct ring_conn *conn, int end,
+                 struct packet *packet)
+{
+    time_us at = world->base.now + travel(world);
+
+    if (at < conn->last_at[end])
+        at = conn->last_at[end];
+    conn->last_at[end] = at;
+    world_push(&world->base, (struct happening){.at = at,
+                                                .kind = RING_PACKET,
+                                                .node = conn->node[1 - end],
+                                                .life = conn->life[1 - end],
+                                                .conn = conn_index(world, conn),
+                                                .number = conn->sent[end]++,
+                                                .peer = (uint32_t)(1 - end),
+                                                .packet = packet});
+}
+
+void ring_send(struct ring_world *world, uint32_t node, uint32_t link,
+               const struct msg *msg)
+{
+    int end;
+    struct ring_conn *conn = find(world, node, link, &end);
+    struct packet *packet;
+
+    if (msg->kind == MSG_SLICE)
+        ring_check_slice(world, node, &msg->slice);
+    if (conn == NULL)
+        return; /* It broke, and the machine is about to hear of it. */
+    packet = mem_new(1, sizeof *packet);
+    CHECK(packet != NULL);
+    packet->capacity = codec_bound(msg);
+    packet->bytes = mem_new(packet->capacity, 1);
+    CHECK(packet->bytes != NULL);
+    packet->size = codec_encode(msg, packet->bytes);
+    world->base.result->messages++;
+    push(world, conn, end, packet);
+}
+
+void ring_dial(struct ring_world *world, uint32_t node, uint32_t link,
+               const char *place)
+{
+    const uint32_t other = (uint32_t)strtoul(place, NULL, 10);
+
+    CHECK(other < world->options->peers_max);
+    world_push(&world->base,
+               (struct happening){.at = world->base.now + travel(world),
+                                  .kind = RING_DIAL,
+                                  .node = node,
+                                  .life = world->nodes[node].life,
+                                  .number = link,
+                                  .peer = other});
+}
+
+/* Open at both ends, if the other runs; nobody hears of it where it is cut. */
+void ring_on_dial(struct ring_world *world, const struct happening *happening)
+{
+    const uint32_t from = happening->node;
+    const uint32_t to = happening->peer;
+    struct ring_node *other = &world->nodes[to];
+    struct ring_conn *conn;
+
+    if (happening->life != world->nodes[from].life ||
+        !world->nodes[from].running || !ring_reaches(world, from, to) ||
+        other->unplugged)
+        return;
+    if (world->conn_count == world->conn_capacity) {
+        world->conns =
+            mem_grow(world->conns, world->conn_count, world->conn_count + 1,
+                     sizeof *world->conns, &world->conn_capacity);
+        CHECK(world->conns != NULL);
+    }
+    conn = &world->conns[world->conn_count++];
+    *conn = (struct ring_conn){.node = {from, to},
+                               .life = {happening->life, other->life},
+                               .link = {happening->number, other->next_link},
+                               .open = {true, other->running}};
+    if (other->running)
+        other->next_link++;
+    world_push(&world->base,
+               (struct happening){.at = world->base.now + travel(world),
+                                  .kind = RING_UP,
+                                  .node = from,
+                                  .life = happening->life,
+                                  .conn = conn_index(world, conn)});
+}
+
+void ring_on_up(struct ring_world *world, const struct happening *happening)
+{
+    struct ring_conn *conn = &world->conns[happening->conn];
+    const bool up = conn->open[1];
+
+    if (!conn->open[0])
+        return; /* Given up. */
+    if (!up)
+        conn->open[0] = false;
+    ring_tell(world, happening->node,
+              (struct event){.kind = up ? EVENT_LINK_UP : EVENT_LINK_DOWN,
+                             .link = conn->link[0]});
+}
+
+static void close_end(struct ring_world *world, struct ring_conn *conn, int end,
+                      bool silent)
+{
+    conn->open[end] = false;
+    if (!silent)
+        push(world, conn, end, NULL);
+}
+
+/* One that is dialled may not be there yet: the dial comes to nothing. */
+static void forget_dial(struct ring_world *world, uint32_t node, uint32_t link)
+{
+    for (size_t i = 0; i < world->base.heap.count; i++) {
+        struct happening *at = &world->base.heap.list[i];
+
+        if (at->kind == RING_DIAL && at->node == node && at->number == link)
+            at->life = UINT64_MAX;
+    }
+}
+
+void ring_close_link(struct ring_world *world, uint32_t node, uint32_t link)
+{
+    int end;
+    struct ring_conn *conn = find(world, node, link, &end);
+
+    if (conn != NULL)
+        close_end(world, conn, end, false);
+    else
+        forget_dial(world, node, link);
+}
+
+void ring_close_all(struct ring_world *world, uint32_t node, bool silent)
+{
+    for (size_t i = 0; i < world->conn_count; i++) {
+        struct ring_conn *conn = &world->conns[i];
+        const int end = end_of(world, conn, node);
+
+        if (end < 2)
+            close_end(world, conn, end, silent);
+    }
+}
+
+/* Both ends are told; what is on its way is lost. */
+void ring_reset(struct ring_world *world, uint32_t a, uint32_t b)
+{
+    for (size_t i = 0; i < world->conn_count; i++) {
+        struct ring_conn *conn = &world->conns[i];
+        const int end = end_of(world, conn, a);
+
+        if (end == 2 || conn->node[1 - end] != b || !conn->open[1 - end])
+            continue;
+        conn->dropped = true;
+        push(world, conn, 0, NULL);
+        push(world, conn, 1, NULL);
+    }
+}
+
+static void put_off(struct ring_world *world, const struct happening *happening)
+{
+    struct happening again = *happening;
+
+    again.at = world->base.now + AGAIN_US;
+    world_push(&world->base, again);
+}
+
+static void free_packet(struct packet *packet)
+{
+    if (packet != NULL)
+        mem_free(packet->bytes);
+    mem_free(packet);
+}
+
+static void deliver(struct ring_world *world, const struct happening *happening,
+                    uint32_t link)
+{
+    const struct packet *packet = happening->packet;
+    struct msg msg;
+
+    if (codec_decode(packet->bytes, packet->size, &world->room, &msg) !=
+        ERR_OK) {
+        checker_violate(&world->base.checker, "a message that cannot be read");
+        return;
+    }
+    ring_tell(world, happening->node,
+              (struct event){.kind = EVENT_MESSAGE, .link = link, .msg = &msg});
+}
+
+void ring_on_packet(struct ring_world *world, const struct happening *happening)
+{
+    struct ring_conn *conn = &world->conns[happening->conn];
+    const uint32_t end = happening->peer;
+    const uint32_t link = conn->link[end];
+
+    if (!conn->open[end] ||
+        happening->life != world->nodes[happening->node].life ||
+        !world->nodes[happening->node].running) {
+        conn->delivered[1 - end]++;
+        free_packet(happening->packet);
+        return;
+    }
+    if (happening->number != conn->delivered[1 - end] ||
+        !ring_reaches(world, conn->node[0], conn->node[1])) {
+        put_off(world, happening);
+        return;
+    }
+    conn->delivered[1 - end]++;
+    if (happening->packet == NULL) {
+        conn->open[end] = false;
+        ring_tell(world, happening->node,
+                  (struct event){.kind = EVENT_LINK_DOWN, .link = link});
+    } else if (!conn->dropped) {
+        deliver(world, happening, link);
+    }
+    free_packet(happening->packet);
+}

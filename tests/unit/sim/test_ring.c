@@ -1,0 +1,523 @@
+/*
+ * Rings in virtual time (sim/ring.h): undisturbed, and with a kill, a stop, an
+ * unplugged machine or a partition before every single event of some steps and
+ * of a view change (oracle O9).
+ */
+#include "sim/ring.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/bugs.h"
+#include "sim/sim_case.h"
+
+/* Small enough that thousands of runs take seconds. */
+static void ring_case(struct sim_case *test, struct ring_options *ring,
+                      uint32_t peers)
+{
+    sim_case_init(test, "uncoded", peers, 0);
+    test->options.optim.steps = 4;
+    test->options.beat_us = 20 * MS_US;
+    test->options.dead_us = 100 * MS_US;
+    test->options.jitter_us = 50;
+    test->options.chunk_us = 100;
+    test->options.checkpoint_steps = 2;
+    *ring = (struct ring_options){.run = &test->options,
+                                  .peers = peers,
+                                  .peers_max = peers,
+                                  .least = peers,
+                                  .segment = 64,
+                                  .state_segment = 100,
+                                  .kept = true};
+}
+
+static void print_line(void *context, const char *line)
+{
+    (void)context;
+    print_message("%s\n", line);
+}
+
+/* A run that fails is shown. */
+static void passes(const struct ring_options *ring, struct ring_result *counted,
+                   struct sim_result *result)
+{
+    struct why why = {{0}};
+
+    if (ring_run(ring, result, counted, &why) != ERR_OK)
+        fail_msg("%s", why.text);
+    if (result->violated) {
+        struct sim_options shown = *ring->run;
+        struct ring_options again = *ring;
+
+        shown.sink = print_line;
+        again.run = &shown;
+        assert_int_equal(ring_run(&again, result, counted, &why), ERR_OK);
+        for (uint32_t i = 0; i < ring->script_count; i++)
+            print_message("fault %d at event %" PRIu64 " node %u other %u "
+                          "side %u\n",
+                          (int)ring->script[i].kind, ring->script[i].event,
+                          ring->script[i].node, ring->script[i].other,
+                          ring->script[i].side);
+        fail_msg("%s", result->violation);
+    }
+}
+
+static void test_undisturbed(void **state)
+{
+    (void)state;
+    for (uint32_t peers = 1; peers <= 6; peers++) {
+        struct sim_case test;
+        struct ring_options ring;
+        struct ring_result counted;
+        struct sim_result result;
+
+        ring_case(&test, &ring, peers);
+        passes(&ring, &counted, &result);
+        assert_int_equal(counted.finished, peers);
+        assert_int_equal(counted.views, peers); /* One each. */
+        assert_int_equal(counted.state_bytes, 0);
+        sim_case_close(&test);
+    }
+}
+
+/* --- every protocol point ------------------------------------------------- */
+
+/* Events of the run without the last fault, those from the first round on:
+ * before it too few are there to begin. */
+static uint64_t count_events(struct ring_options ring, uint64_t *from)
+{
+    struct ring_result counted;
+    struct sim_result result;
+
+    passes(&ring, &counted, &result);
+    *from = counted.first_round;
+    return result.events;
+}
+
+/* One more fault before every event from `from` on. */
+static void everywhere(struct ring_options *ring, struct ring_fault *script,
+                       uint32_t count, uint64_t from, uint64_t to)
+{
+    for (uint64_t event = from; event < to; event++) {
+        struct ring_result counted;
+        struct sim_result result;
+
+        script[count].event = event;
+        ring->script = script;
+        ring->script_count = count + 1;
+        passes(ring, &counted, &result);
+        assert_true(counted.finished > 0);
+    }
+}
+
+/* Every way in which one thing can go wrong among `peers`. */
+static uint32_t all_faults(uint32_t peers, struct ring_fault *list)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < peers; i++) {
+        list[count++] = (struct ring_fault){.kind = RING_KILL, .node = i};
+        list[count++] = (struct ring_fault){.kind = RING_UNPLUG, .node = i};
+        list[count++] = (struct ring_fault){.kind = RING_STOP, .node = i};
+        list[count++] = (struct ring_fault){
+            .kind = RING_STOP, .node = i, .for_us = 30 * MS_US};
+        list[count++] = (struct ring_fault){.kind = RING_LEAVE, .node = i};
+        for (uint32_t j = 0; j < i; j++) {
+            list[count++] = (struct ring_fault){
+                .kind = RING_CUT_ONE, .node = i, .other = j};
+            list[count++] =
+                (struct ring_fault){.kind = RING_RESET, .node = i, .other = j};
+        }
+    }
+    for (uint32_t side = 1; side < 1u << (peers - 1); side++)
+        list[count++] = (struct ring_fault){.kind = RING_CUT, .side = side};
+    return count;
+}
+
+#define FAULTS_OF 128u
+
+static uint32_t number_of(const char *name, uint32_t usual)
+{
+    const char *text = getenv(name);
+
+    return text == NULL ? usual : (uint32_t)strtoul(text, NULL, 10);
+}
+
+static void test_every_point_of_a_step(void **state)
+{
+    const uint32_t most = number_of("RING_PEERS", 4);
+
+    (void)state;
+    for (uint32_t peers = 2; peers <= most; peers++) {
+        struct ring_fault list[FAULTS_OF];
+        const uint32_t count = all_faults(peers, list);
+
+        for (uint32_t i = 0; i < count; i++) {
+            struct ring_fault script[1] = {list[i]};
+            struct ring_options ring;
+            struct sim_case test;
+            uint64_t from;
+            uint64_t to;
+
+            ring_case(&test, &ring, peers);
+            test.options.seed = i;
+            to = count_events(ring, &from);
+            everywhere(&ring, script, 0, from, to);
+            sim_case_close(&test);
+        }
+    }
+}
+
+/* The first kill is in the middle of the second step; whatever comes then falls
+ * on the view change, or on the steps after it. */
+static void test_every_point_of_a_view_change(void **state)
+{
+    const uint32_t most = number_of("RING_PEERS", 4);
+
+    (void)state;
+    for (uint32_t peers = 3; peers <= most; peers++) {
+        struct ring_fault list[FAULTS_OF];
+        const uint32_t count = all_faults(peers, list);
+
+        for (uint32_t i = 0; i < count; i++) {
+            struct ring_fault script[2] = {
+                {.kind = i % 2 == 0 ? RING_KILL : RING_RESET,
+                 .node = i % peers,
+                 .other = (i + 1) % peers},
+                list[i]};
+            struct ring_options ring;
+            struct sim_case test;
+            uint64_t from;
+            uint64_t to;
+
+            ring_case(&test, &ring, peers);
+            test.options.seed = i;
+            to = count_events(ring, &from);
+            script[0].event = (from + to) / 2;
+            ring.script = script;
+            ring.script_count = 1;
+            to = count_events(ring, &from);
+            from = script[0].event + 1;
+            everywhere(&ring, script, 1, from,
+                       to < from + 120 ? to : from + 120);
+            sim_case_close(&test);
+        }
+    }
+}
+
+/* --- what it costs -------------------------------------------------------- */
+
+/* 2 (N-1)/N x dims coordinates for each peer and round; and (N-1) x dims of a
+ * short tally, which goes whole to everybody. */
+static void test_coordinates(void **state)
+{
+    (void)state;
+    for (uint32_t peers = 2; peers <= 6; peers++) {
+        for (uint32_t small = 0; small <= 1024; small += 1024) {
+            const uint64_t dims = 8; /* 5 columns, padded. */
+            struct sim_case test;
+            struct ring_options ring;
+            struct ring_result counted;
+            struct sim_result result;
+
+            ring_case(&test, &ring, peers);
+            ring.small = small;
+            passes(&ring, &counted, &result);
+            assert_int_equal(counted.rounds, 4 * peers);
+            assert_int_equal(counted.coordinates,
+                             4 * dims * (peers - 1) * (small > 0 ? peers : 2));
+            sim_case_close(&test);
+        }
+    }
+}
+
+/* --- sides, newcomers, the end -------------------------------------------- */
+
+/* Both sides go on, meet again in mid-run, and end as one. */
+static void test_sides_merge(void **state)
+{
+    struct ring_fault script[2] = {{.kind = RING_CUT, .side = 3},
+                                   {.kind = RING_HEAL}};
+    struct sim_case test;
+    struct ring_options ring;
+    struct ring_result counted;
+    struct sim_result result;
+    uint64_t from;
+
+    (void)state;
+    ring_case(&test, &ring, 5);
+    test.options.optim.steps = 150;
+    (void)count_events(ring, &from);
+    script[0].event = from + 40;
+    script[1].event = from + 3000;
+    ring.script = script;
+    ring.script_count = 2;
+    passes(&ring, &counted, &result);
+    assert_int_equal(counted.finished, 5);
+    assert_true(counted.merges >= 5); /* In each chain. */
+    assert_true(counted.state_bytes > 0);
+    sim_case_close(&test);
+}
+
+/* Cut for good: each side ends with the model. */
+static void test_sides_apart(void **state)
+{
+    struct ring_fault script[1] = {{.kind = RING_CUT, .side = 3}};
+    struct sim_case test;
+    struct ring_options ring;
+    struct ring_result counted;
+    struct sim_result result;
+
+    (void)state;
+    ring_case(&test, &ring, 5);
+    (void)count_events(ring, &script[0].event);
+    ring.script = script;
+    ring.script_count = 1;
+    ring.divided = true;
+    passes(&ring, &counted, &result);
+    assert_int_equal(counted.finished, 5);
+    sim_case_close(&test);
+}
+
+/* Killed one after the other, down to the last. */
+static void test_last_one_left(void **state)
+{
+    struct ring_fault script[4];
+    struct sim_case test;
+    struct ring_options ring;
+    struct ring_result counted;
+    struct sim_result result;
+    uint64_t from;
+
+    (void)state;
+    ring_case(&test, &ring, 5);
+    test.options.optim.steps = 40;
+    (void)count_events(ring, &from);
+    for (uint32_t i = 0; i < 4; i++)
+        script[i] = (struct ring_fault){
+            .kind = RING_KILL, .event = from + 70 * (i + 1), .node = i};
+    ring.script = script;
+    ring.script_count = 4;
+    passes(&ring, &counted, &result);
+    assert_int_equal(counted.finished, 1);
+    sim_case_close(&test);
+}
+
+/* One who comes in takes another's state and computes from there. */
+static void test_newcomer(void **state)
+{
+    struct ring_fault script[1] = {{.kind = RING_JOIN, .node = 2}};
+    struct sim_case test;
+    struct ring_options ring;
+    struct ring_result counted;
+    struct sim_result result;
+    uint64_t from;
+
+    (void)state;
+    ring_case(&test, &ring, 2);
+    ring.peers_max = 3;
+    test.options.optim.steps = 40;
+    (void)count_events(ring, &from);
+    script[0].event = from + 60;
+    ring.script = script;
+    ring.script_count = 1;
+    passes(&ring, &counted, &result);
+    assert_int_equal(counted.finished, 3);
+    assert_true(counted.state_bytes > 0);
+    assert_int_equal(counted.merges, 0);
+    sim_case_close(&test);
+}
+
+/* Asked to stop at one of them, all stop, at the same step. */
+static void test_stop(void **state)
+{
+    struct ring_fault script[1] = {{.kind = RING_END, .node = 1}};
+    struct sim_case test;
+    struct ring_options ring;
+    struct ring_result counted;
+    struct sim_result result;
+    uint64_t from;
+
+    (void)state;
+    ring_case(&test, &ring, 4);
+    test.options.optim.steps = 40;
+    (void)count_events(ring, &from);
+    script[0].event = from + 200;
+    ring.script = script;
+    ring.script_count = 1;
+    ring.stays = true;
+    passes(&ring, &counted, &result);
+    assert_int_equal(counted.stopped, 4);
+    assert_true(counted.steps_min > 0 && counted.steps_min < 40);
+    assert_int_equal(counted.steps_min, counted.steps_max);
+    sim_case_close(&test);
+}
+
+/* --- somebody is wrong ---------------------------------------------------- */
+
+/* Has a vector beside the weights. */
+static void with_momentum(struct sim_case *test)
+{
+    struct optim_options *optim = &test->options.optim;
+
+    optim->kind = OPTIM_MOMENTUM;
+    optim->momentum = 0.9;
+    optim->rate = 0.1;
+    optim->steps = 40;
+}
+
+/* A bit of one's momentum turns over: it is noticed in the next round, all go
+ * back, compute again, end with the right model, and name the one. */
+static void test_bit_turns_over(void **state)
+{
+    (void)state;
+    for (uint64_t after = 5; after < 200; after += 3) {
+        struct ring_fault script[1] = {{.kind = RING_FLIP, .node = 1}};
+        struct sim_case test;
+        struct ring_options ring;
+        struct ring_result counted;
+        struct sim_result result;
+        uint64_t from;
+
+        ring_case(&test, &ring, 3);
+        with_momentum(&test);
+        (void)count_events(ring, &from);
+        script[0].event = from + after;
+        ring.script = script;
+        ring.script_count = 1;
+        passes(&ring, &counted, &result);
+        assert_int_equal(counted.finished, 3);
+        assert_int_equal(counted.doubts, 3);
+        assert_true(counted.named >= 1);
+        sim_case_close(&test);
+    }
+}
+
+/* ... and again as soon as it has: nobody knows whom to believe. */
+static void test_bits_turn_over(void **state)
+{
+    struct ring_fault script[40];
+    struct sim_case test;
+    struct ring_options ring;
+    struct ring_result counted;
+    struct sim_result result;
+    uint64_t from;
+
+    (void)state;
+    ring_case(&test, &ring, 2);
+    with_momentum(&test);
+    (void)count_events(ring, &from);
+    for (uint32_t i = 0; i < 40; i++)
+        script[i] = (struct ring_fault){
+            .kind = RING_FLIP, .event = from + 100 + 3 * i, .node = 1};
+    ring.script = script;
+    ring.script_count = 40;
+    ring.stays = ring.may_differ = true;
+    passes(&ring, &counted, &result);
+    assert_int_equal(counted.mismatched, 2);
+    assert_int_equal(counted.finished, 0);
+    sim_case_close(&test);
+}
+
+/* --- scales that are followed --------------------------------------------- */
+
+/* Sums far from the scale that runs begin with: several attempts; and one chunk
+ * far from the others, so that its holder alone finds that it does not fit.
+ * Peers finish at different times, and the quick are an attempt ahead. */
+static void follow_case(struct sim_case *test, struct ring_options *ring)
+{
+    ring_case(test, ring, 4);
+    test->options.follow = true;
+    test->options.follow_shift = -300;
+    test->options.optim.rate = ldexp(test->options.optim.rate, 300);
+    test->options.chunk_us = 1;
+    test->options.jitter_us = 3000;
+    for (uint32_t i = 0; i < test->data.chunk_rows; i++) {
+        float *row = dataset_row(&test->data, i);
+
+        for (uint32_t j = 0; j < test->data.cols; j++)
+            row[j] *= 1048576;
+    }
+}
+
+static void test_followed_scale(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct sim_case test;
+        struct ring_options ring;
+        struct ring_result counted;
+        struct sim_result result;
+
+        follow_case(&test, &ring);
+        test.options.seed = seed;
+        passes(&ring, &counted, &result);
+        assert_int_equal(counted.finished, 4);
+        assert_true(counted.rounds > 4 * 4); /* Of four steps. */
+        sim_case_close(&test);
+    }
+}
+
+#ifdef MUSTER_PLANTED_BUGS
+/* Those that only such scales bring to light. */
+static void test_planted(void **state)
+{
+    static const enum planted_bug bugs[] = {BUG_RING_ATTEMPT, BUG_RING_REFUSAL};
+
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        bool caught = false;
+
+        for (uint64_t seed = 1; seed <= 20 && !caught; seed++) {
+            struct sim_case test;
+            struct ring_options ring;
+            struct sim_result result;
+            struct why why = {{0}};
+
+            follow_case(&test, &ring);
+            test.options.seed = seed;
+            planted_bug = bugs[i];
+            assert_int_equal(ring_run(&ring, &result, NULL, &why), ERR_OK);
+            planted_bug = BUG_NONE;
+            caught = result.violated;
+            sim_case_close(&test);
+        }
+        assert_true(caught);
+    }
+}
+#else
+static void test_planted(void **state)
+{
+    (void)state;
+    skip();
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_point_of_a_step),
+        cmocka_unit_test(test_every_point_of_a_view_change),
+        cmocka_unit_test(test_coordinates),
+        cmocka_unit_test(test_sides_merge),
+        cmocka_unit_test(test_sides_apart),
+        cmocka_unit_test(test_last_one_left),
+        cmocka_unit_test(test_newcomer),
+        cmocka_unit_test(test_stop),
+        cmocka_unit_test(test_bit_turns_over),
+        cmocka_unit_test(test_bits_turn_over),
+        cmocka_unit_test(test_followed_scale),
+        cmocka_unit_test(test_planted),
+        cmocka_unit_test(test_undisturbed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
