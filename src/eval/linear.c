@@ -21,7 +21,11 @@
 /* What parts may take, but for the first thread's; above that it is shared. */
 #define PARTS_BYTES ((uint64_t)4 << 20)
 #define SHARE_ROWS  65536u /* Residuals that are known at a time. */
-#define SPANS       2u     /* Of columns, for each thread. */
+/* Spans of columns, for each thread; more, if all are long: then one that is
+ * held up, as its processor has other work, keeps nobody waiting for much. */
+#define SPANS      2u
+#define SPANS_LONG 8u
+#define SPAN_LONG  16384u
 
 struct linear {
     struct evaluator head;
@@ -38,8 +42,8 @@ struct linear {
         double *r;       /* Residuals; NULL: threads have parts. */
         double *losses;  /* One per chunk. */
         uint32_t chunks; /* That many at a time. */
-        uint32_t *spans; /* Of columns, as problem_spans has them; ... */
-        bool cut;        /* ... once it was asked. */
+        uint32_t *spans; /* Of columns, as problem_spans has them, ... */
+        uint32_t count;  /* ... so many; 0: it was not asked yet. */
     } share;
     uint8_t **scratch; /* One per thread. */
     struct problem_round round;
@@ -69,7 +73,7 @@ static enum err share_init(struct linear *linear, uint32_t chunks)
         mem_new((size_t)linear->share.chunks * rows, sizeof(double));
     linear->share.losses = mem_new(linear->share.chunks, sizeof(double));
     linear->share.spans =
-        mem_new((size_t)SPANS * linear->threads + 1, sizeof(uint32_t));
+        mem_new((size_t)SPANS_LONG * linear->threads + 1, sizeof(uint32_t));
     return linear->share.r != NULL && linear->share.losses != NULL &&
                    linear->share.spans != NULL
                ? ERR_OK
@@ -474,19 +478,33 @@ static enum err share_some(struct run *run)
     err = any_error(linear);
     if (err != ERR_OK)
         return err;
-    pool->run(pool, one_span, run, SPANS * linear->threads);
+    pool->run(pool, one_span, run, linear->share.count);
     err = any_error(linear);
     if (err == ERR_OK)
         err = mark_chunks(run);
     return err;
 }
 
+/* Of sparse rows each span looks at all. */
+static uint32_t span_count(const struct linear *linear)
+{
+    const struct dataset *const data = linear->problem.data;
+    const uint32_t least = SPANS * linear->threads;
+    const uint32_t most = SPANS_LONG * linear->threads;
+    const uint32_t fit = data->stride / SPAN_LONG;
+
+    if (dataset_is_sparse(data) || fit < least)
+        return least;
+    return lesser(fit, most);
+}
+
 static void cut_spans(struct linear *linear, const struct computation *work)
 {
-    if (!linear->share.cut)
-        problem_spans(&linear->problem, work->first, work->end,
-                      SPANS * linear->threads, linear->share.spans);
-    linear->share.cut = true;
+    if (linear->share.count > 0)
+        return;
+    linear->share.count = span_count(linear);
+    problem_spans(&linear->problem, work->first, work->end, linear->share.count,
+                  linear->share.spans);
 }
 
 static enum err run_shared(struct run *run)
