@@ -56,6 +56,18 @@ static bool show_waiting(const json_t *answer)
     return true;
 }
 
+/* Coded data: too few are here, or a set of them that decodes too badly. */
+static void show_needed(const json_t *answer)
+{
+    const json_int_t needed =
+        json_integer_value(json_object_get(answer, "needed"));
+
+    if (needed > 0)
+        (void)printf("the step waits for more to join: it needs "
+                     "%" JSON_INTEGER_FORMAT " workers\n",
+                     needed);
+}
+
 static void show_text(const json_t *answer)
 {
     const json_t *workers = json_object_get(answer, "workers");
@@ -72,6 +84,7 @@ static void show_text(const json_t *answer)
                  strcmp(text_of(answer, "phase"), "gathering") == 0
                      ? "; waiting for workers"
                      : "");
+    show_needed(answer);
     if (shown > 0)
         (void)printf("  %-16s %-8s %10s  %s\n", "worker", "state", "behind",
                      "cause");
@@ -162,6 +175,7 @@ static void show_why(const json_t *answer)
 
     show_step(answer);
     (void)putchar('\n');
+    show_needed(answer);
     for (size_t i = 0; i < count; i++) {
         const json_t *worker = json_array_get(workers, i);
 

@@ -521,6 +521,18 @@ static void refuse_row(struct coordinator *c, uint32_t link,
     balance_round(c, actions);
 }
 
+/* A piece that it was not given: counted, it would be as of its block.  From
+ * one who came back within the round it may be of its last session, of another
+ * block. */
+static void refuse_unasked(struct coordinator *c, uint32_t link,
+                           const struct msg_row *msg, struct actions *actions)
+{
+    if (segments_newcomer(c, link))
+        stale(c, link, &msg->key, actions);
+    else
+        refuse_row(c, link, POISON_SHAPE, actions);
+}
+
 /* Count the row in, once (TALLY-1). */
 static void take_row(struct coordinator *c, uint32_t link,
                      const struct msg_row *msg, struct actions *actions)
@@ -559,6 +571,10 @@ void answers_row(struct coordinator *c, uint32_t link,
     if (!(BUG(BUG_SKIP_FINITE) ||
           vec_finite(msg->row, (size_t)msg->dims + 1))) {
         refuse_row(c, link, POISON_FINITE, actions);
+        return;
+    }
+    if (product_on(c) && !segments_asked(c, link, msg->piece)) {
+        refuse_unasked(c, link, msg, actions);
         return;
     }
     if (product_on(c)) {

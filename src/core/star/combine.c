@@ -176,6 +176,8 @@ static enum err spread(struct coordinator *c, uint32_t members, uint32_t group,
 
     arcs_set(s->members, s->arcs, members, s->groups, group, &blocks);
     err = erasure_find(&c->code.erasure, &blocks, &set);
+    if (err == ERR_OK && set->rcond < product_rcond(c) && deal_may_join(c))
+        err = ERR_UNDECODABLE; /* One more could mend it. */
     if (err != ERR_OK)
         return err;
     for (uint32_t part = 0; part < c->code.parts; part++)
@@ -264,9 +266,12 @@ static void send_pieces(struct coordinator *c, uint32_t slot,
     uint32_t count = 0;
 
     for (uint32_t id = 0; id < c->piece_count; id++) {
-        if (c->segments.owner[id] == slot &&
-            work_give(c, id, c->slot_link[slot]))
-            c->ids[count++] = id;
+        if (c->segments.owner[id] != slot ||
+            !work_give(c, id, c->slot_link[slot]))
+            continue;
+        c->segments.given[slot * (size_t)c->segments.max + id] =
+            ++c->segments.gives;
+        c->ids[count++] = id;
     }
     if (count > 0)
         work_send(c, c->slot_link[slot], c->ids, count, actions);
@@ -292,25 +297,64 @@ static uint32_t choose_members(struct coordinator *c)
     return ready;
 }
 
-/* Too few are here: somebody's coming will bring us back. */
-static void spread_out(struct coordinator *c, struct actions *actions)
+static enum err lay_arcs(struct coordinator *c, uint32_t members)
 {
     struct segments *s = &c->segments;
     const uint32_t rows = s->left_end - s->left_first;
-    uint32_t members = choose_members(c);
     double worst;
+    enum err err;
 
-    if (members < s->need) { /* Without the laggards it cannot be done. */
-        for (uint32_t i = 0; i < c->alive; i++)
-            c->members[c->present[i]].lags = false;
-        members = choose_members(c);
-    }
     s->groups = rows < c->code.segments ? rows : c->code.segments;
     for (uint32_t i = 0; i < members; i++)
         s->members[i].ready = s->groups;
-    if (arcs_settle(&c->code.erasure, s->rule, s->members, members, s->groups,
-                    product_rcond(c), s->arcs, &worst) != ERR_OK ||
-        spread_all(c, members) != ERR_OK)
+    err = arcs_settle(&c->code.erasure, s->rule, s->members, members, s->groups,
+                      product_rcond(c), s->arcs, &worst);
+    return err == ERR_OK ? spread_all(c, members) : err;
+}
+
+/* Who multiplies what, if those who are counted on can do it.  Where a set of
+ * them decodes badly it is tried without each of them in turn. */
+static enum err lay_out(struct coordinator *c, uint32_t *members)
+{
+    struct segments *s = &c->segments;
+    const uint32_t all = choose_members(c);
+    enum err err = lay_arcs(c, all);
+
+    *members = all;
+    for (uint32_t i = 0; err != ERR_OK && all > s->need && i < all; i++) {
+        *members = choose_members(c) - 1;
+        memmove(&s->members[i], &s->members[i + 1],
+                (*members - i) * sizeof *s->members);
+        err = lay_arcs(c, *members);
+    }
+    return err;
+}
+
+/* Without the laggards it cannot be done; false: there are none. */
+static bool forgive(struct coordinator *c)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < c->alive; i++) {
+        any = any || c->members[c->present[i]].lags;
+        c->members[c->present[i]].lags = false;
+    }
+    return any;
+}
+
+/* Too few are here, or too bad a set of them: somebody's coming will bring us
+ * back. */
+static void spread_out(struct coordinator *c, struct actions *actions)
+{
+    struct segments *s = &c->segments;
+    uint32_t members;
+    enum err err = lay_out(c, &members);
+
+    if (err != ERR_OK && forgive(c))
+        err = lay_out(c, &members);
+    s->ill = err != ERR_OK && members >= s->need;
+    c->doubtful = s->ill && !deal_may_join(c); /* balance.c says so. */
+    if (err != ERR_OK)
         return;
     c->piece_count = 0;
     for (uint32_t i = 0; i < members; i++)
@@ -326,6 +370,7 @@ void combine_open(struct coordinator *c, struct actions *actions)
     struct segments *s = &c->segments;
 
     s->planned = false;
+    s->ill = false;
     c->piece_count = 1;
     s->list[0] = (struct segment){0};
     s->owner[0] = UINT32_MAX;

@@ -18,6 +18,11 @@
 #include "core/star/coordinator_parts.h"
 #include "math/vec.h"
 
+/* A stop waits so long for the step at hand, or for as long as so many of the
+ * longest rounds took. */
+#define PATIENCE_US     (10 * SECOND_US)
+#define PATIENCE_ROUNDS 4
+
 /* --- checkpoints --------------------------------------------------------- */
 
 static void ask_checkpoint(struct coordinator *c, struct actions *actions)
@@ -486,12 +491,25 @@ static void end_job(struct coordinator *c, struct actions *actions)
         finish(c, actions);
 }
 
+/* Coded data: answers may be owed by somebody whom nobody can stand in for. */
+time_us commit_patience_ends(const struct coordinator *c)
+{
+    const time_us rounds = PATIENCE_ROUNDS * c->segments.longest_us;
+
+    if (c->stopping != STOPPING_AT_BOUNDARY || !product_on(c) ||
+        c->phase != COORDINATOR_ROUND)
+        return TIME_NEVER;
+    return c->products.stopped_at +
+           (rounds > PATIENCE_US ? rounds : PATIENCE_US);
+}
+
 /* The last step may not be durable yet: it may have been finished here, by the
  * judge, after the last worker had gone. */
 void commit_abandon(struct coordinator *c, struct actions *actions)
 {
     if (c->stopping == STOPPING_NOT || ledger_waits(&c->trainer.ledger) ||
         !(c->phase == COORDINATOR_GATHERING ||
+          c->now >= commit_patience_ends(c) ||
           (c->phase == COORDINATOR_ROUND && round_forsaken(c))))
         return;
     c->stopping = STOPPING_NOW;

@@ -516,8 +516,10 @@ static void on_time(struct coordinator *c, struct actions *actions)
 
 static void on_stop(struct coordinator *c, struct actions *actions)
 {
-    if (c->stopping == STOPPING_NOT)
+    if (c->stopping == STOPPING_NOT) {
         c->stopping = STOPPING_AT_BOUNDARY;
+        c->products.stopped_at = c->now;
+    }
     (void)coordinator_trace(c, actions, TRACE_STOP, LINK_NONE);
 }
 
@@ -552,7 +554,8 @@ static time_us next_time(const struct coordinator *c)
     if (c->phase == COORDINATOR_GATHERING && !ticking)
         return c->gather_until > c->now ? c->gather_until : TIME_NEVER;
     return sooner(ticking ? next_tick(c) : TIME_NEVER,
-                  sooner(round_deadline_at(c), deal_look_at(c)));
+                  sooner(commit_patience_ends(c),
+                         sooner(round_deadline_at(c), deal_look_at(c))));
 }
 
 /* The numbered invariants of docs/protocol.md that one machine can see. */

@@ -284,6 +284,7 @@ struct products {
     uint32_t round;     /* Of the step. */
     double residual;    /* Of the round at hand: how well it decodes. */
     struct lines lines; /* lbfgs and newton. */
+    time_us stopped_at; /* Told to stop, then. */
 };
 
 /* Message bodies of one event. */

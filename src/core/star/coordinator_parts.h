@@ -17,6 +17,7 @@
  *   products.c     rounds on coded data
  *   segments.c     ... their pieces: what is in, what it comes to
  *   deal.c         ... and who is asked for which
+ *   pace.c         ... who is how quick, and who lags
  *   combine.c      ... X^T r with numbers of everybody's own
  *   decode.c       what it comes to
  *   commit.c       ... and what follows: the next round, receipts, the end
@@ -400,6 +401,13 @@ size_t segments_numbers(const struct coordinator *c, const struct code *code);
 void segments_open(struct coordinator *c, struct actions *actions);
 /* Numbers of an answer to the piece. */
 uint32_t segments_dims(const struct coordinator *c, uint32_t id);
+/* Somebody has the slot who came in mid-round: what was asked of the one before
+ * was not asked of it. */
+void segments_seated(struct coordinator *c, uint32_t slot);
+/* Was the member on `link` given the piece in this round? */
+bool segments_asked(const struct coordinator *c, uint32_t link, uint32_t id);
+/* Did it come in mid-round? */
+bool segments_newcomer(const struct coordinator *c, uint32_t link);
 /* The piece as an item. */
 struct item segments_item(const struct coordinator *c, uint32_t id);
 /* An answer to one of its pieces, finite and of the right length. */
@@ -412,22 +420,48 @@ void segments_look_again(struct coordinator *c, struct actions *actions);
 /* deal.c */
 /* Give out everything that is missing, anew, ... */
 void deal_plan(struct coordinator *c, struct actions *actions);
+/* ... and, as it opens, a piece to try its hand at to who was passed over for
+ * long; ... */
+void deal_trials(struct coordinator *c, struct actions *actions);
 /* ... or everything to everybody. */
 void deal_all(struct coordinator *c, struct actions *actions);
-/* One more answer to a piece whose answers decode badly. */
-void deal_one_more(struct coordinator *c, uint32_t id, struct actions *actions);
+/* One more answer to a piece whose answers decode badly; false: there is nobody
+ * to ask. */
+bool deal_one_more(struct coordinator *c, uint32_t id, struct actions *actions);
+/* Is somebody at the piece who is counted on? */
+bool deal_awaits(const struct coordinator *c, uint32_t id);
+/* Is a block nobody's, so that one who joins can be asked? */
+bool deal_may_join(const struct coordinator *c);
+/* Nobody who is here can mend it: the answers to a piece, or any that could be
+ * asked for, decode too badly. */
+bool deal_stuck(const struct coordinator *c);
 /* The member on `link` has answered the piece. */
 void deal_answered(struct coordinator *c, uint32_t link, uint32_t id);
 /* Elastic codes: somebody came, went or lags. */
 void deal_balance(struct coordinator *c, struct actions *actions);
 /* When to look for laggards; TIME_NEVER. */
 time_us deal_look_at(const struct coordinator *c);
-/* The round is over: who was how quick? */
-void deal_settle(struct coordinator *c);
 /* Is the slot's member one to give work to? */
 bool deal_counts_on(const struct coordinator *c, uint32_t slot);
 /* All of them, to segments.members; returns how many. */
 uint32_t deal_members(struct coordinator *c);
+
+/* pace.c */
+/* The member has answered the piece. */
+void pace_answered(struct coordinator *c, struct member *member, uint32_t id);
+/* The round is over: who was how quick? */
+void pace_settle(struct coordinator *c);
+/* Blocks a microsecond, of half of those whose speed is known; 0: of nobody. */
+double pace_usual(struct coordinator *c);
+/* Pieces a second. */
+double pace_speed(const struct coordinator *c, const struct member *member,
+                  double usual);
+/* A round has opened: is it the slot's turn to try its hand? */
+bool pace_tries(struct coordinator *c, uint32_t slot);
+/* Some may have nothing left to do: when to look for laggards. */
+void pace_idle(struct coordinator *c);
+/* ... and the look. */
+void pace_look(struct coordinator *c);
 
 /* combine.c */
 /* Is the round at hand of that kind? */
@@ -473,6 +507,8 @@ void commit_next(struct coordinator *c, enum trainer_next next,
                  struct actions *actions);
 /* A chunk does not fit its scale.  False: that is no fault of the scale. */
 bool commit_refused(struct coordinator *c, struct actions *actions);
+/* When a stop gives up the step at hand; TIME_NEVER. */
+time_us commit_patience_ends(const struct coordinator *c);
 /* Told to stop, and those who are here cannot finish the step: stop now. */
 void commit_abandon(struct coordinator *c, struct actions *actions);
 /* MEASURED: the pass is journaled, and the run goes on or is over. */

@@ -6,75 +6,6 @@
 #include "core/product.h"
 #include "core/star/coordinator_parts.h"
 
-#define LAG_FACTOR  1.3  /* Of the time in which half of them were done. */
-#define PACE_ALIKE  0.15 /* Speeds that differ by less are the same. */
-#define PACE_WEIGHT 0.5  /* Of the last round, in the speed. */
-#define PACE_LAGGED 0.7  /* Of what a laggard was thought to be. */
-
-/* --- speeds -------------------------------------------------------------- */
-
-/* A share of the block, computed since it was asked or had answered last. */
-static void note_pace(struct coordinator *c, struct member *member, uint32_t id)
-{
-    const struct block_shape shape = product_blocks(c);
-    const struct segment *segment = &c->segments.list[id];
-    const time_us since = member->answered_at > member->assigned_at
-                              ? member->answered_at
-                              : member->assigned_at;
-
-    member->pace.share += (double)(segment->end - segment->first) /
-                          block_range(&shape, c->what.kind);
-    member->pace.us += (double)(c->now - since);
-}
-
-static void settle_pace(struct pace *pace)
-{
-    const double now = pace->us > 0 ? pace->share / pace->us : 0;
-
-    if (now > 0 && pace->speed > 0)
-        pace->speed += PACE_WEIGHT * (now - pace->speed);
-    else if (now > 0)
-        pace->speed = now;
-    pace->share = 0;
-    pace->us = 0;
-}
-
-void deal_settle(struct coordinator *c)
-{
-    for (uint32_t i = 0; i < c->alive; i++)
-        settle_pace(&c->members[c->present[i]].pace);
-}
-
-/* Blocks a microsecond, of all whose speed is known; 0: of nobody. */
-static double mean_speed(const struct coordinator *c)
-{
-    double sum = 0;
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < c->alive; i++) {
-        const double speed = c->members[c->present[i]].pace.speed;
-
-        sum += speed;
-        count += speed > 0;
-    }
-    return count == 0 ? 0 : sum / count;
-}
-
-/* Pieces a second.  Small differences are noise, and would only give every
- * round other sets of members to decode. */
-static double speed_of(const struct coordinator *c, const struct member *member,
-                       double mean)
-{
-    const double speed = member->pace.speed;
-    const double scale = mean > 0 ? 1e6 * c->code.segments : 1;
-    const double usual = mean > 0 ? mean : 1;
-
-    if (speed <= 0 ||
-        (speed > usual * (1 - PACE_ALIKE) && speed < usual * (1 + PACE_ALIKE)))
-        return usual * scale;
-    return speed * scale;
-}
-
 /* --- who may be asked ---------------------------------------------------- */
 
 bool deal_counts_on(const struct coordinator *c, uint32_t slot)
@@ -100,7 +31,7 @@ static uint32_t ready_pieces(const struct coordinator *c,
  * returns how many. */
 uint32_t deal_members(struct coordinator *c)
 {
-    const double mean = mean_speed(c);
+    const double usual = pace_usual(c);
     uint32_t count = 0;
 
     for (uint32_t slot = 0; slot < c->code.slots; slot++) {
@@ -112,7 +43,7 @@ uint32_t deal_members(struct coordinator *c)
         c->segments.members[count++] = (struct arc_member){
             .block = slot,
             .ready = ready_pieces(c, member),
-            .speed = speed_of(c, member, mean),
+            .speed = pace_speed(c, member, usual),
         };
     }
     return count;
@@ -268,6 +199,22 @@ void deal_plan(struct coordinator *c, struct actions *actions)
         probe(c, &s->members[i], actions);
 }
 
+/* Who has been passed over for long tries its hand at a piece.  Nobody waits
+ * for it: it counts as one who lags. */
+void deal_trials(struct coordinator *c, struct actions *actions)
+{
+    for (uint32_t slot = 0; slot < c->code.slots; slot++) {
+        const uint32_t id =
+            open_piece(c, slot, slot * c->piece_count / c->code.slots);
+        const uint32_t link = c->slot_link[slot];
+
+        if (pace_tries(c, slot) && id != UINT32_MAX &&
+            id < ready_pieces(c, &c->members[link]) &&
+            give_one(c, slot, id, actions))
+            c->members[link].lags = true;
+    }
+}
+
 /* Everybody does everything. */
 void deal_all(struct coordinator *c, struct actions *actions)
 {
@@ -285,43 +232,35 @@ void deal_all(struct coordinator *c, struct actions *actions)
 
 /* One more is wanted of a piece whose answers decode badly: of anybody who has
  * not given one. */
-void deal_one_more(struct coordinator *c, uint32_t id, struct actions *actions)
+bool deal_one_more(struct coordinator *c, uint32_t id, struct actions *actions)
 {
     for (uint32_t slot = 0; slot < c->code.slots; slot++) {
         if (deal_counts_on(c, slot) &&
             !blockset_has(&c->segments.list[id].from, slot) &&
             give_one(c, slot, id, actions))
-            return;
+            return true;
     }
+    return false;
 }
 
-/* Half of them have nothing left to do: who takes much longer lags. */
-static void note_idle(struct coordinator *c)
+bool deal_awaits(const struct coordinator *c, uint32_t id)
 {
-    uint32_t busy = 0;
-    uint32_t all = 0;
+    const struct piece_state *piece = &c->pieces[id];
 
-    for (uint32_t slot = 0; slot < c->code.slots; slot++) {
-        const uint32_t link = c->slot_link[slot];
+    for (uint32_t i = 0; i < piece->assignee_count; i++) {
+        const struct member *member = &c->members[piece->assignee[i]];
 
-        if (link == LINK_NONE || !c->members[link].in_round)
-            continue;
-        all++;
-        busy += c->members[link].outstanding > 0;
+        if (member->state == MEMBER_ACTIVE && deal_counts_on(c, member->slot))
+            return true;
     }
-    /* A way back ends: only its first round leaves laggards behind. */
-    if (c->segments.look_at == TIME_NEVER && 2 * busy <= all && busy > 0 &&
-        !combine_again(c))
-        c->segments.look_at =
-            c->round_began_at +
-            (time_us)(LAG_FACTOR * (double)(c->now - c->round_began_at)) + 1;
+    return false;
 }
 
 void deal_answered(struct coordinator *c, uint32_t link, uint32_t id)
 {
     struct member *member = &c->members[link];
 
-    note_pace(c, member, id);
+    pace_answered(c, member, id);
     note_ready(c, member, id);
     (void)work_take(c, id, link);
     member->answered++;
@@ -330,7 +269,7 @@ void deal_answered(struct coordinator *c, uint32_t link, uint32_t id)
     if (member->outstanding == 0)
         member->lags = false;
     if (code_spec_elastic(&c->code.spec))
-        note_idle(c);
+        pace_idle(c);
 }
 
 /* --- who came, who went, who lags ---------------------------------------- */
@@ -339,29 +278,6 @@ time_us deal_look_at(const struct coordinator *c)
 {
     return c->phase == COORDINATOR_ROUND && product_on(c) ? c->segments.look_at
                                                           : TIME_NEVER;
-}
-
-/* What laggards owe goes to others, too; whoever is first counts. */
-static void look_for_laggards(struct coordinator *c)
-{
-    if (c->now < c->segments.look_at)
-        return;
-    c->segments.look_at = TIME_NEVER;
-    for (uint32_t i = 0; i < c->alive; i++) {
-        struct member *member = &c->members[c->present[i]];
-
-        member->lags = member->outstanding > 0;
-        if (member->lags)
-            member->pace.speed *= PACE_LAGGED;
-    }
-    c->segments.changed = true;
-}
-
-/* Whoever came in mid-round takes a free block at once. */
-static void seat(struct coordinator *c)
-{
-    for (uint32_t i = 0; i < c->alive; i++)
-        view_seat(c, c->present[i]);
 }
 
 /* Seats that are filled. */
@@ -374,19 +290,64 @@ static uint32_t seated(const struct coordinator *c)
     return count;
 }
 
-/* Fewer than L machines: nothing can end, and people should know. */
+/* Whoever came in mid-round takes a free block at once, and is asked for what
+ * waits for one more. */
+static void seat(struct coordinator *c, struct actions *actions)
+{
+    const uint32_t before = seated(c);
+
+    for (uint32_t i = 0; i < c->alive; i++)
+        view_seat(c, c->present[i]);
+    if (seated(c) > before)
+        segments_look_again(c, actions);
+}
+
+bool deal_may_join(const struct coordinator *c)
+{
+    return seated(c) < c->code.slots;
+}
+
+bool deal_stuck(const struct coordinator *c)
+{
+    const struct segments *s = &c->segments;
+
+    if (!code_spec_elastic(&c->code.spec))
+        return false;
+    if (combine_on(c))
+        return s->ill;
+    for (uint32_t id = 0; id < c->piece_count; id++) {
+        if (!c->piece_in[id] && s->list[id].count >= s->need &&
+            c->pieces[id].assignee_count == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Machines that the step takes, if there are fewer; else 0. */
+static uint32_t wanted(const struct coordinator *c)
+{
+    const uint32_t here = seated(c);
+
+    if (here < c->segments.need)
+        return c->segments.need;
+    return deal_stuck(c) ? here + 1 : 0;
+}
+
+/* Fewer than L machines, or L that decode too badly: nothing can end, and
+ * people should know. */
 static void tell_waiting(struct coordinator *c, struct actions *actions)
 {
-    const bool waiting = seated(c) < c->segments.need;
+    const uint32_t waits = wanted(c);
     struct trace *trace;
 
-    if (waiting == c->segments.waiting)
+    if (waits == c->segments.waits_for)
         return;
-    c->segments.waiting = waiting;
-    trace = coordinator_trace(c, actions, waiting ? TRACE_SHORT : TRACE_ENOUGH,
-                              LINK_NONE);
+    c->segments.waits_for = waits;
+    trace = coordinator_trace(
+        c, actions, waits > 0 ? TRACE_SHORT : TRACE_ENOUGH, LINK_NONE);
     trace->a = seated(c);
-    trace->b = c->segments.need;
+    trace->b = waits > 0 ? waits : c->segments.need;
+    trace->value = waits > c->segments.need; /* Enough, were they others. */
 }
 
 /* All who could have answered have refused. */
@@ -403,26 +364,32 @@ static bool hopeless(const struct coordinator *c)
            c->refusals.count > 0;
 }
 
+static void replan(struct coordinator *c, struct actions *actions)
+{
+    c->segments.changed = false;
+    if (combine_on(c))
+        combine_balance(c, actions);
+    else
+        deal_plan(c, actions);
+}
+
 void deal_balance(struct coordinator *c, struct actions *actions)
 {
     const uint64_t sent = c->assignments;
     struct segments *s = &c->segments;
 
     CHECK(code_spec_elastic(&c->code.spec));
-    seat(c);
-    tell_waiting(c, actions);
+    seat(c, actions);
     if (hopeless(c)) {
         answers_no_range(c, 0, actions);
         return;
     }
-    look_for_laggards(c);
-    if (!s->changed)
-        return;
-    s->changed = false;
-    if (combine_on(c))
-        combine_balance(c, actions);
-    else
-        deal_plan(c, actions);
+    pace_idle(c);
+    pace_look(c);
+    if (s->changed)
+        replan(c, actions);
+    if (c->phase == COORDINATOR_ROUND)
+        tell_waiting(c, actions);
     /* Who has just been given something does not lag: when half of them are
      * idle again there will be another look. */
     if (c->assignments != sent)

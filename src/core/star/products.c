@@ -153,7 +153,7 @@ void product_open(struct coordinator *c)
 bool product_more(struct coordinator *c)
 {
     c->products.round++;
-    deal_settle(c);
+    pace_settle(c);
     if (combine_on(c) && combine_more(c))
         return true;
     if (c->what.kind == EVALUATE_SCORES && !c->products.alone) {

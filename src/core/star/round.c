@@ -277,6 +277,8 @@ bool round_forsaken(struct coordinator *c)
     if (well == 0)
         return true;
     count_on(c);
+    if (deal_stuck(c))
+        return true;
     if (homes_on(c))
         return !code_feasible(&c->code, c->slot_alive);
     /* What is no part of a coded answer anybody can take over. */

@@ -39,6 +39,7 @@ void segments_close(struct coordinator *c)
     mem_free(s->list);
     mem_free(s->kept);
     mem_free(s->given);
+    mem_free(s->seated);
     mem_free(s->dealt);
     mem_free(s->owner);
     mem_free(s->came);
@@ -49,6 +50,7 @@ void segments_close(struct coordinator *c)
     mem_free(s->doing);
     mem_free(s->members);
     mem_free(s->arcs);
+    mem_free(s->speeds);
     mem_free(s->own);
     mem_free(s->left);
     residual_close(&s->plan);
@@ -97,6 +99,7 @@ enum err segments_room(struct coordinator *c, const struct code *code)
     s->list = mem_new(s->max, sizeof *s->list);
     s->kept = mem_new((size_t)s->max * s->keeps, sizeof *s->kept);
     s->given = mem_new((size_t)s->max * code->slots, sizeof *s->given);
+    s->seated = mem_new(code->slots, sizeof *s->seated);
     s->dealt = mem_new(s->max, sizeof *s->dealt);
     s->owner = mem_new(s->max, sizeof *s->owner);
     s->came = mem_new(s->max, sizeof *s->came);
@@ -104,14 +107,15 @@ enum err segments_room(struct coordinator *c, const struct code *code)
     s->doing = mem_new(code->segments, sizeof *s->doing);
     s->members = mem_new(code->slots, sizeof *s->members);
     s->arcs = mem_new(code->slots, sizeof *s->arcs);
+    s->speeds = mem_new(code->slots, sizeof *s->speeds);
     s->answer = mem_new(code->slots, sizeof *s->answer);
     s->part = mem_new(code->slots, sizeof *s->part);
     s->scratch = mem_new(segments_numbers(c, code), sizeof *s->scratch);
     if (s->list == NULL || s->kept == NULL || s->given == NULL ||
-        s->dealt == NULL || s->owner == NULL || s->came == NULL ||
-        s->done == NULL || s->doing == NULL || s->members == NULL ||
-        s->arcs == NULL || s->answer == NULL || s->part == NULL ||
-        s->scratch == NULL)
+        s->seated == NULL || s->dealt == NULL || s->owner == NULL ||
+        s->came == NULL || s->done == NULL || s->doing == NULL ||
+        s->members == NULL || s->arcs == NULL || s->speeds == NULL ||
+        s->answer == NULL || s->part == NULL || s->scratch == NULL)
         return ERR_NOMEM;
     err = combine_room(c, code);
     if (err == ERR_OK)
@@ -172,6 +176,7 @@ void segments_open(struct coordinator *c, struct actions *actions)
     struct segments *s = &c->segments;
 
     memset(s->given, 0, (size_t)s->max * c->code.slots * sizeof *s->given);
+    memset(s->seated, 0, c->code.slots * sizeof *s->seated);
     s->gives = 0;
     s->look_at = TIME_NEVER;
     /* Who lagged on the way back is not asked again on the same way. */
@@ -182,10 +187,12 @@ void segments_open(struct coordinator *c, struct actions *actions)
         return;
     }
     lay_pieces(c);
-    if (asks_all(c))
+    if (asks_all(c)) {
         deal_all(c, actions);
-    else
-        deal_plan(c, actions);
+        return;
+    }
+    deal_plan(c, actions);
+    deal_trials(c, actions);
 }
 
 /* --- what comes back ----------------------------------------------------- */
@@ -197,6 +204,24 @@ uint32_t segments_dims(const struct coordinator *c, uint32_t id)
 
     return combine_on(c) ? block_out(&shape, c->what.kind)
                          : segment->end - segment->first;
+}
+
+void segments_seated(struct coordinator *c, uint32_t slot)
+{
+    c->segments.seated[slot] = ++c->segments.gives;
+}
+
+bool segments_asked(const struct coordinator *c, uint32_t link, uint32_t id)
+{
+    const struct segments *s = &c->segments;
+    const uint32_t slot = c->members[link].slot;
+
+    return s->given[(size_t)slot * s->max + id] > s->seated[slot];
+}
+
+bool segments_newcomer(const struct coordinator *c, uint32_t link)
+{
+    return c->segments.seated[c->members[link].slot] > 0;
 }
 
 /* Nobody need go on with a piece that is in. */
@@ -289,9 +314,23 @@ static bool is_awaited(const struct coordinator *c, uint32_t id)
     return false;
 }
 
+/* The answers decode badly: will there be one more?  It is asked for if nobody
+ * who is counted on is at it; and somebody may join who can be asked. */
+static bool one_more(struct coordinator *c, uint32_t id,
+                     struct actions *actions)
+{
+    const bool awaited = is_awaited(c, id);
+
+    if (c->segments.list[id].count == c->segments.keeps)
+        return false;
+    if (asks_all(c))
+        return awaited;
+    return deal_awaits(c, id) || deal_one_more(c, id, actions) || awaited ||
+           deal_may_join(c);
+}
+
 /* Decode what has enough answers.  Where these decode badly one more is waited
- * for, and asked for if need be; where no other can come, commit.c judges what
- * there is. */
+ * for; where no other can come, commit.c judges what there is. */
 static void try_decode(struct coordinator *c, uint32_t id,
                        struct actions *actions)
 {
@@ -299,7 +338,6 @@ static void try_decode(struct coordinator *c, uint32_t id,
     const double least = product_rcond(c);
     const double most = product_residual_max(c);
     const struct erasure_set *set = NULL;
-    const bool awaited = is_awaited(c, id);
     bool serves;
     enum err err;
 
@@ -307,14 +345,12 @@ static void try_decode(struct coordinator *c, uint32_t id,
         return;
     err = erasure_pick(&c->code.erasure, &segment->from, least, most, &set);
     serves = err == ERR_OK && erasure_serves(set, least, most);
-    if (!serves && segment->count < c->segments.keeps &&
-        (awaited || !asks_all(c))) {
-        if (!awaited)
-            deal_one_more(c, id, actions);
+    if (!serves && one_more(c, id, actions))
+        return;
+    if (err != ERR_OK) {
+        c->doubtful = !asks_all(c); /* balance.c says so. */
         return;
     }
-    if (err != ERR_OK)
-        return;
     decode(c, id, set);
     piece_arrived(c, id, actions);
 }
@@ -342,6 +378,18 @@ static bool keep(struct coordinator *c, uint32_t slot, uint32_t id,
     s->kept[(size_t)id * s->keeps + segment->count++] = slot;
     blockset_add(&segment->from, slot);
     return true;
+}
+
+/* A block gives one answer to a piece, to the bit, however often it is asked:
+ * has it given another before? */
+static bool contradicts(struct coordinator *c, uint32_t slot, uint32_t id,
+                        const double *row)
+{
+    const struct segment *segment = &c->segments.list[id];
+
+    return !combine_on(c) && blockset_has(&segment->from, slot) &&
+           memcmp(answer_of(c, id, slot), row,
+                  (segment->end - segment->first) * sizeof *row) != 0;
 }
 
 static void trace_row(struct coordinator *c, uint32_t link, uint32_t id,
@@ -372,6 +420,8 @@ void segments_take(struct coordinator *c, uint32_t link,
                         : keep(c, member->slot, id, msg->row))) {
         c->stats.duplicates++;
         coordinator_trace(c, actions, TRACE_DUPLICATE, link)->a = id;
+        if (contradicts(c, member->slot, id, msg->row))
+            trust_strike(c, link, POISON_LIE, actions);
         return;
     }
     round_slot_in(c, member->slot);

@@ -35,9 +35,10 @@ struct segment {
 
 /* How quick a member is. */
 struct pace {
-    double speed; /* Blocks a microsecond; 0: not known. */
-    double share; /* Of the round at hand: so much of its block ... */
-    double us;    /* ... in so long. */
+    double speed;         /* Blocks a microsecond; 0: not known. */
+    double share;         /* Of the round at hand: so much of its block ... */
+    double us;            /* ... in so long. */
+    uint32_t passed_over; /* Rounds in which it was given nothing. */
 };
 
 struct segments {
@@ -46,14 +47,18 @@ struct segments {
     uint32_t keeps; /* ... and how many there is room for. */
     enum arc_rule rule;
     struct segment *list;
-    uint32_t *kept;  /* max x keeps: blocks whose answers they are. */
-    uint32_t *given; /* slots x max: when, of `gives`; 0: not. */
+    uint32_t *kept;   /* max x keeps: blocks whose answers they are. */
+    uint32_t *given;  /* slots x max: when, of `gives`; 0: not. */
+    uint32_t *seated; /* Of each slot: when its member came; 0: before. */
     uint32_t gives;
     uint32_t *dealt; /* Of each piece: in which of the `deals`. */
     uint32_t deals;
-    bool changed;    /* Who there is to ask is not as planned with. */
-    bool waiting;    /* Too few are here, and people know. */
-    time_us look_at; /* For laggards. */
+    bool changed;       /* Who there is to ask is not as planned with. */
+    uint32_t waits_for; /* So many machines, and people know; 0: enough are
+                           here. */
+    time_us look_at;    /* For laggards. */
+    time_us longest_us; /* Of rounds that ended. */
+    double *speeds;     /* Scratch: slots of them. */
     struct residual plan;
     struct blockset *done, *doing; /* What the plan is made from, ... */
     struct arc_member *members;
@@ -69,7 +74,8 @@ struct segments {
     uint32_t groups;               /* ... in so many. */
     uint32_t *owner;               /* Of each piece: its slot. */
     bool *came;                    /* ... and is it in the sum? */
-    bool planned;                  /* Pieces were given out. */
+    bool planned;                  /* Pieces were given out, ... */
+    bool ill;                      /* ... or no set of those here will do. */
     bool again;                    /* Some did not come the first time. */
 };
 

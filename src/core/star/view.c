@@ -360,8 +360,10 @@ void view_seat(struct coordinator *c, uint32_t link)
         return;
     for (uint32_t i = 0; !slot_free(c, slot) && i < c->code.slots; i++)
         slot = i;
-    if (slot_free(c, slot))
-        place(c, link, slot);
+    if (!slot_free(c, slot))
+        return;
+    place(c, link, slot);
+    segments_seated(c, slot);
 }
 
 static void empty_slots(struct coordinator *c)

@@ -704,13 +704,14 @@ static void log_short(const struct node *node, const struct trace *trace)
     const char *const here = trace->a == 1 ? "machine is" : "machines are";
 
     if (trace->kind == TRACE_SHORT)
-        log_line("step %u: %llu %s here and %llu %s needed; the step waits"
-                 "%s%.200s",
-                 trace->key.step, (unsigned long long)trace->a, here,
-                 (unsigned long long)trace->b, trace->b == 1 ? "is" : "are",
-                 node->options->scratch ? ""
-                                        : " for more to join: muster join ",
-                 node->options->scratch ? "" : node->options->folder);
+        log_line(
+            "step %u: %llu %s here%s and %llu %s needed; the step waits"
+            "%s%.200s",
+            trace->key.step, (unsigned long long)trace->a, here,
+            trace->value > 0 ? ", whose blocks together decode too badly," : "",
+            (unsigned long long)trace->b, trace->b == 1 ? "is" : "are",
+            node->options->scratch ? "" : " for more to join: muster join ",
+            node->options->scratch ? "" : node->options->folder);
     else if (trace->kind == TRACE_ENOUGH)
         log_line("step %u: %llu %s here; it goes on", trace->key.step,
                  (unsigned long long)trace->a, here);

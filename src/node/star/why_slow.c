@@ -205,10 +205,11 @@ static json_t *all_json(const struct coordinator *c, time_us now,
 
     for (uint32_t i = 0; i < count; i++)
         answer_list_add(&workers, one_json(c, &all[i], now));
-    return json_pack("{s:I, s:I, s:s, s:o, s:I}", "step",
+    return json_pack("{s:I, s:I, s:s, s:I, s:o, s:I}", "step",
                      (json_int_t)c->trainer.optim.step, "steps",
                      (json_int_t)c->options.optim.steps, "phase",
-                     coordinator_phase_name(c->phase), "workers",
+                     coordinator_phase_name(c->phase), "needed",
+                     (json_int_t)c->segments.waits_for, "workers",
                      workers.entries, "more", (json_int_t)workers.more);
 }
 
