@@ -266,6 +266,19 @@ static enum err keep_late(const struct preset *preset, struct code_spec *spec,
     return ERR_OK;
 }
 
+static enum err choose_rule(const struct preset_options *options,
+                            struct code_spec *spec, struct why *why)
+{
+    const bool cyclic =
+        options->rule != NULL && strcmp(options->rule, "cyclic") == 0;
+
+    if (options->rule != NULL && !cyclic && strcmp(options->rule, "wrap") != 0)
+        return why_set(why, ERR_RANGE, "rule=%.32s: expected wrap or cyclic",
+                       options->rule);
+    spec->rule = cyclic ? ARC_CYCLIC : ARC_WRAP;
+    return ERR_OK;
+}
+
 /* L and P, in the paper's letters: Yang et al., "Coded elastic computing", ISIT
  * 2019. */
 static enum err choose_blocks(const struct preset_options *options,
@@ -297,14 +310,19 @@ static enum err choose_blocks(const struct preset_options *options,
     spec->stragglers = p - l;
     spec->k = l;
     spec->copies = options->copies == 0 ? 1 : options->copies;
-    if (options->rule != NULL && strcmp(options->rule, "cyclic") != 0 &&
-        strcmp(options->rule, "wrap") != 0)
-        return why_set(why, ERR_RANGE, "rule=%.32s: expected wrap or cyclic",
-                       options->rule);
-    spec->rule = options->rule != NULL && strcmp(options->rule, "cyclic") == 0
-                     ? ARC_CYCLIC
-                     : ARC_WRAP;
-    return ERR_OK;
+    return choose_rule(options, spec, why);
+}
+
+enum err preset_words(const struct preset_options *options, struct why *why)
+{
+    struct code_spec spec = {0};
+    enum err err = ERR_OK;
+
+    if (options->estimate != NULL)
+        err = estimate_find(options->estimate, &spec.estimate, why);
+    if (err == ERR_OK && options->stop != NULL)
+        err = stop_parse(options->stop, &spec, why);
+    return err == ERR_OK ? choose_rule(options, &spec, why) : err;
 }
 
 enum err preset_spec(const struct preset_options *options,

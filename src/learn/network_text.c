@@ -76,3 +76,14 @@ enum err network_text(const char *given, char **text, struct why *why)
     *text = mem_text(given);
     return *text != NULL ? ERR_OK : why_set(why, ERR_NOMEM, "out of memory");
 }
+
+enum err network_check(const char *given, struct why *why)
+{
+    enum err err;
+
+    if (!neural_text_begins(given) &&
+        (file_exists(given) || looks_like_file(given)))
+        return ERR_OK;
+    err = neural_check(given, why);
+    return err == ERR_OK ? err : why_in(why, err, "--net");
+}

@@ -13,4 +13,7 @@
 MUST_CHECK enum err network_text(const char *given, char **text,
                                  struct why *why);
 
+/* Is it such a text, as far as can be told without its file and its input? */
+MUST_CHECK enum err network_check(const char *given, struct why *why);
+
 #endif /* LEARN_NETWORK_TEXT_H */

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "1%" or "0.01". */
-static enum err parse_share(const char *text, double *share, struct why *why)
+enum err trust_share(const char *text, double *share, struct why *why)
 {
     char *end;
     double value = strtod(text, &end);
@@ -35,5 +34,5 @@ enum err trust_choose(struct setup *setup, const struct recipe *recipe,
     const char *audit = recipe_text(recipe, OPT_AUDIT);
 
     setup->verify = recipe_flag(recipe, OPT_VERIFY);
-    return audit == NULL ? ERR_OK : parse_share(audit, &setup->audit, why);
+    return audit == NULL ? ERR_OK : trust_share(audit, &setup->audit, why);
 }

@@ -193,17 +193,6 @@ static enum err choose_code(struct setup *setup, struct recipe *recipe,
                                                   : err;
 }
 
-/* A slip in its name is told before what the code would need. */
-static enum err check_code(const struct recipe *recipe, struct why *why)
-{
-    const char *text = recipe_text(recipe, OPT_CODE);
-
-    if (text == NULL || strcmp(text, AUTO_NAME) == 0 ||
-        preset_find(text) != NULL)
-        return ERR_OK;
-    return why_in(why, preset_unknown(text, why), "--code");
-}
-
 static void choose_rows(const struct recipe *recipe, struct choices *choices)
 {
     double part;
@@ -368,8 +357,6 @@ enum err setup_workers(struct setup *setup, struct recipe *recipe,
         err = batches_gather(recipe, setup->slots, why);
     if (err == ERR_OK)
         err = batches_hold_out(recipe, why);
-    if (err == ERR_OK)
-        err = check_code(recipe, why);
     if (err == ERR_OK)
         err = setup_rules(setup, recipe, why);
     if (err == ERR_OK)

@@ -163,6 +163,18 @@ static enum err parse_span(const struct option *row, const char *text,
     return ERR_OK;
 }
 
+/* Whatever its parser calls it, it is no value of the row.  What was worked out
+ * may have a name of its own (one worker's code: plain). */
+static enum err check_text(const struct option *row, const char *text,
+                           enum origin origin, struct why *why)
+{
+    enum err err = ERR_OK;
+
+    if (row->check != NULL && origin != ORIGIN_DEFAULT)
+        err = row->check(text, why);
+    return err == ERR_OK || err == ERR_NOMEM ? err : ERR_RANGE;
+}
+
 static enum err parse_value(const struct option *row, const char *text,
                             struct setting *setting, struct why *why)
 {
@@ -183,6 +195,7 @@ static enum err parse_value(const struct option *row, const char *text,
     case VALUE_SPAN:
         return parse_span(row, text, setting, why);
     case VALUE_TEXT:
+        return check_text(row, text, setting->origin, why);
     case VALUE_RUN:
         return ERR_OK;
     }

@@ -36,6 +36,8 @@ struct option {
     const char *help;    /* One line. */
     enum value_kind kind;
     trait_set traits; /* What it means to code/rules.h if it is given. */
+    /* TEXT of a grammar: ERR_OK, or a sentence; NULL: any will do. */
+    enum err (*check)(const char *text, struct why *why);
 };
 
 /* Where a value came from; the later wins. */

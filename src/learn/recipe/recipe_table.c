@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "core/star/homes.h"
+#include "learn/recipe/value_check.h"
 #include "model/net/neural.h"
 #include "optim/optim.h"
 
@@ -187,6 +188,7 @@ static const struct option table[RECIPE_OPTIONS] = {
     [OPT_NET] =
         {.name = "net",
          .kind = VALUE_TEXT,
+         .check = value_check_net,
          .value = "TEXT|FILE",
          .help =
              "train a network of these layers on batches, such as "
@@ -503,6 +505,7 @@ static const struct option table[RECIPE_OPTIONS] = {
          .traits = TRAIT(GATHERS)},
     [OPT_CODE] = {.name = "code",
                   .kind = VALUE_TEXT,
+                  .check = value_check_code,
                   .value = "NAME[:KEY=VALUE]..",
                   .shown = "steal; one worker: plain",
                   .help = "who computes what: see `muster codes`, and `muster "
@@ -531,6 +534,7 @@ static const struct option table[RECIPE_OPTIONS] = {
                     .traits = TRAIT(NEEDS_WORKERS) | TRAIT(CHECKED)},
     [OPT_AUDIT] = {.name = "audit",
                    .kind = VALUE_TEXT,
+                   .check = value_check_audit,
                    .value = "SHARE",
                    .help = "the same for a random share of the pieces, such as "
                            "1%",
@@ -550,6 +554,7 @@ static const struct option table[RECIPE_OPTIONS] = {
                          "are the same"},
     [OPT_DELAY] = {.name = "delay",
                    .kind = VALUE_TEXT,
+                   .check = value_check_delay,
                    .value = "SPEC",
                    .help =
                        "make workers slow: reference[:MEAN], exp:MEAN, "
@@ -561,6 +566,7 @@ static const struct option table[RECIPE_OPTIONS] = {
                    .traits = TRAIT(NEEDS_WORKERS)},
     [OPT_CHAOS] = {.name = "chaos",
                    .kind = VALUE_TEXT,
+                   .check = value_check_chaos,
                    .value = "LIST",
                    .help = "kill:w3@20, stop:w2@10+5, kill:coordinator@30, "
                            "leave:w1@40, lie:w2@5, join@25, kill=RATE/s, ...",

@@ -69,6 +69,20 @@ static enum err parse_layer(const char *word, uint32_t number, struct layer *l,
                    number, l->text, l->ops->forms);
 }
 
+enum err neural_check(const char *text, struct why *why)
+{
+    uint32_t count = 0;
+    enum err err = ERR_OK;
+
+    for (const char *at = skip_blanks(text); *at != '\0' && err == ERR_OK;
+         at = skip_blanks(at + word_length(at))) {
+        struct layer layer = {0};
+
+        err = parse_layer(at, ++count, &layer, why);
+    }
+    return err;
+}
+
 static enum err fit_layer(struct layer *l, uint32_t number,
                           const struct neural_shape *in, struct why *why)
 {

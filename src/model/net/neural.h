@@ -87,6 +87,9 @@ struct neural {
     size_t parameters;
 };
 
+/* Is every word of the text a layer?  ERR_FORMAT, with neural_init's
+ * sentence. */
+MUST_CHECK enum err neural_check(const char *text, struct why *why);
 /* ERR_FORMAT: no such layer.  ERR_SHAPE: it does not fit what is below it;
  * the sentence names the layer and both shapes.  ERR_RANGE: too many
  * numbers, no weights.  ERR_MISMATCH: one output, and it learns classes.

@@ -675,6 +675,29 @@ static void refuse_key(const char *key, const char *text, const char *sentence)
     muster_recipe_free(recipe);
 }
 
+/* The sentence of the command line, without its dashes. */
+static void refuse_part(const char *key, const char *text, const char *part)
+{
+    struct muster_recipe *recipe = recipe_of(NULL, NULL);
+    char why[MUSTER_WHY_SIZE];
+
+    assert_int_equal(muster_set(recipe, key, text, why), MUSTER_BAD_OPTION);
+    if (strstr(why, part) == NULL)
+        fail_msg("\"%s\" is not in \"%s\"", part, why);
+    assert_null(strstr(why, "--"));
+    muster_recipe_free(recipe);
+}
+
+/* Whether its file is there is the run's to find. */
+static void take_key(const char *key, const char *text)
+{
+    struct muster_recipe *recipe = recipe_of(NULL, NULL);
+    char why[MUSTER_WHY_SIZE];
+
+    assert_int_equal(muster_set(recipe, key, text, why), MUSTER_OK);
+    muster_recipe_free(recipe);
+}
+
 static void refuse_fit(const char *key, const char *text,
                        struct muster_data *data, enum muster_status status,
                        const char *part)
@@ -709,8 +732,22 @@ static void test_refusals(void **state)
     refuse_fit("bias", "3", dense(), MUSTER_BAD_OPTION, "B 3: only 1 (a ");
     refuse_fit("code", "frc", dense(), MUSTER_BAD_OPTION,
                "code needs workers; add n N, the number of them");
-    refuse_fit("code", "stel", dense(), MUSTER_BAD_OPTION,
-               "no code named stel");
+    refuse_part("code", "stel", "code: no code named stel; there are");
+    refuse_part("code", "cec:l=0:p=0", "code: l=0: expected a whole number");
+    refuse_part("code", "frc:x=3", "code frc has no setting `x`");
+    refuse_part("code", "steal:stop=never", "no stop rule named never");
+    refuse_part("code", "cec:rule=none", "rule=none: expected wrap or cyclic");
+    refuse_part("chaos", "rubbish", "chaos \"rubbish\": write kill:w3@20");
+    refuse_part("delay", "rubbish", "delay rubbish: no such kind");
+    refuse_part("net", "rubbish", "net: layer 1, \"rubbish\": there is no");
+    refuse_part("net", "dense5 rellu", "net: layer 2, \"rellu\"");
+    refuse_part("audit", "often", "audit often: write a share");
+    take_key("code", "auto");
+    take_key("code", "local:h=once");
+    take_key("code", "matrix:nowhere.csv");
+    take_key("delay", "trace:nowhere+exp:1");
+    take_key("net", "nowhere.txt");
+    take_key("net", "dense5 relu dense2");
     refuse_fit("stragglers", "2", dense(), MUSTER_BAD_OPTION,
                "stragglers needs workers");
     table[17][2] = (double)NAN;
