@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/pages/page.h"
 #include "cli/run.h"
+#include "cli/trust.h"
 #include "data/read/memory.h"
 #include "data/read/npy.h"
 #include "learn/coded/product.h"
@@ -271,6 +272,8 @@ static void show_json(const struct product *product,
     /* By itself: a name that is no UTF-8 can be in no JSON, and the rest can.
      */
     (void)json_object_set_new(object, "written", json_string(path));
+    if (result->stats.poison > 0)
+        (void)json_object_set_new(object, "trust", trust_json(&result->stats));
     say_json(object);
 }
 
@@ -295,6 +298,7 @@ static void show_text(const struct product *product,
     if (result->stats.exactness[EXACT_APPROX] > 0)
         (void)printf("; more than %.0e is class approx", limit);
     (void)printf("\nwritten    %s\n", path);
+    trust_text(&result->stats);
 }
 
 static void show(const struct product *product,
@@ -348,8 +352,13 @@ static int execute(struct product *product)
 
     if (err == ERR_OK)
         err = run(product, &result, &why);
-    status = err == ERR_OK ? finish(product, &result)
-                           : say_why(product->cli, err, &why);
+    /* Once it has begun it is not the command that is wrong. */
+    if (err == ERR_OK)
+        status = finish(product, &result);
+    else if (product->begun && err != ERR_CANCELLED)
+        status = say_error(product->cli, EXIT_FAILED, "%s", why.text);
+    else
+        status = say_why(product->cli, err, &why);
     interrupt_end();
     train_result_close(&result);
     setup_close(&product->setup);

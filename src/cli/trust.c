@@ -47,6 +47,6 @@ void trust_text(const struct coordinator_stats *stats)
     if (stats->unchecked_bad > 0)
         (void)printf("caution    %" PRIu64
                      " answers of quarantined workers counted before they "
-                     "were caught; do not trust this model\n",
+                     "were caught; do not trust the result\n",
                      stats->unchecked_bad);
 }

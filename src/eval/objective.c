@@ -47,6 +47,7 @@ static enum err open_linear(struct objective *o,
 
     proved_init(&o->proved, hollow ? options->bounds : &o->bounds, &problem);
     o->scale = &o->proved.scale;
+    o->largest = hollow || err != ERR_OK ? 0 : bounds_largest(&o->bounds);
     o->brief = brief_rows(o->room, &problem, options->products, options->narrow,
                           options->optim);
     o->dims = o->weights = problem_dims(&problem);

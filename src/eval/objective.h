@@ -53,6 +53,7 @@ struct objective {
     bool narrow;              /* Evaluators round the weights to floats first:
                                  neither bits nor sentences depend on whether
                                  somebody else has. */
+    double largest;           /* Of the |values| of the rows; 0: not known. */
     struct scale *scale;
     /* Not the caller's business. */
     uint8_t room[BRIEF_MAX];

@@ -727,6 +727,7 @@ static void fill_options(struct world *world)
         .scale = from->follow || from->net != NULL
                      ? &world->coordinator.follow.scale
                      : &world->coordinator.scale.scale,
+        .largest = bounds_largest(&oracle->bounds),
         .slopes = oracle_slopes,
         .bends = oracle_bends,
         .slopes_context = &world->oracle,

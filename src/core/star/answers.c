@@ -573,6 +573,11 @@ void answers_row(struct coordinator *c, uint32_t link,
         refuse_row(c, link, POISON_FINITE, actions);
         return;
     }
+    if (product_on(c) &&
+        vec_largest(msg->row, msg->dims) > product_most(c, member->slot)) {
+        refuse_row(c, link, POISON_BOUND, actions);
+        return;
+    }
     if (product_on(c) && !segments_asked(c, link, msg->piece)) {
         refuse_unasked(c, link, msg, actions);
         return;

@@ -71,9 +71,10 @@ struct coordinator_options {
     uint32_t links_max; /* Connections at once: workers and relays. */
     uint32_t leaves_max; /* Workers behind relays; 0 = no relays. */
     struct optim_options optim;
-    struct scale *scale;    /* Borrowed; this run's alone, begun by init. */
-    struct pool *pool;      /* Borrowed, for long vectors; NULL: none. */
-    struct mirror *mirror;  /* Borrowed; NULL: none. */
+    struct scale *scale;   /* Borrowed; this run's alone, begun by init. */
+    struct pool *pool;     /* Borrowed, for long vectors; NULL: none. */
+    struct mirror *mirror; /* Borrowed; NULL: none. */
+    double largest; /* Codes of data: of all their |values|; 0: not known. */
     slopes_function slopes; /* Codes of data only, ... */
     bends_function bends;   /* ... and HESSVEC only. */
     void *slopes_context;
@@ -282,7 +283,8 @@ struct products {
     bool alone;         /* X w is all that was asked for. */
     bool halfway;       /* What goes back is there: the way back is next. */
     uint32_t round;     /* Of the step. */
-    double residual;    /* Of the round at hand: how well it decodes. */
+    double residual;    /* Of the round at hand: how well it decodes, ... */
+    double reach;       /* ... and the sum of the |numbers| of its vector. */
     struct lines lines; /* lbfgs and newton. */
     time_us stopped_at; /* Told to stop, then. */
 };

@@ -369,6 +369,8 @@ void product_switch(struct coordinator *c, uint32_t link, uint64_t block);
  * errors goes into the step's residual. */
 double product_rcond(const struct coordinator *c);
 void product_note(struct coordinator *c, const struct erasure_set *set);
+/* No number of an answer of the slot's is larger; infinite: not known. */
+double product_most(const struct coordinator *c, uint32_t slot);
 /* Above this an answer is not what the code promises. */
 double product_residual_max(const struct coordinator *c);
 /* What all rounds of the evaluation come to. */

@@ -95,6 +95,33 @@ void product_switch(struct coordinator *c, uint32_t link, uint64_t block)
     member->wide = false;
 }
 
+static double sum_abs(const double *v, size_t count)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += fabs(v[i]);
+    return sum;
+}
+
+/* A number of an answer is a sum of products of the vector's with a block's,
+ * and those are sums of data's.  Twice that covers all roundings. */
+double product_most(const struct coordinator *c, uint32_t slot)
+{
+    const struct block_shape shape = product_blocks(c);
+    const double reach = combine_on(c)
+                             ? sum_abs(combine_vector(c, slot),
+                                       block_in(&shape, EVALUATE_COMBINE))
+                             : c->products.reach;
+    double factors = 0;
+
+    if (c->options.largest <= 0)
+        return HUGE_VAL;
+    for (uint32_t part = 0; part < c->code.parts; part++)
+        factors += fabs(code_coefficient(&c->code, slot, part));
+    return 2 * c->options.largest * factors * reach + DBL_MIN;
+}
+
 /* --- rounds -------------------------------------------------------------- */
 
 bool product_on(const struct coordinator *c)
@@ -144,10 +171,12 @@ void product_open(struct coordinator *c)
     c->what = (struct evaluation){
         .kind = EVALUATE_SCORES, .w = wanted, .soft = c->what.soft};
     c->piece_count = c->code.segments;
-    if (!c->products.halfway)
-        return;
-    c->what.w = c->products.scores;
-    c->what.kind = c->options.job.copies > 1 ? EVALUATE_BACK : EVALUATE_COMBINE;
+    if (c->products.halfway) {
+        c->what.w = c->products.scores;
+        c->what.kind =
+            c->options.job.copies > 1 ? EVALUATE_BACK : EVALUATE_COMBINE;
+    }
+    c->products.reach = sum_abs(c->what.w, round_vector_dims(c));
 }
 
 bool product_more(struct coordinator *c)

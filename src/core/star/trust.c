@@ -119,7 +119,9 @@ static void send_home(struct coordinator *c, uint32_t link,
     (void)snprintf(msg->reject.reason, sizeof msg->reject.reason,
                    "three broken answers: this machine is not trusted");
     coordinator_hang_up(c, actions, link);
-    if (kind == POISON_LIE) /* Others were seen for what they were. */
+    if (product_on(c)) /* Nobody looks at what coded answers say. */
+        c->stats.unchecked_bad += c->members[link].answers;
+    else if (kind == POISON_LIE) /* Others were seen for what they were. */
         c->stats.unchecked_bad += c->members[link].unchecked;
     roster_remove(c, link, TRACE_DIED, actions);
 }

@@ -68,6 +68,11 @@ enum err bounds_init(struct bounds *bounds, uint32_t dims)
     return ERR_OK;
 }
 
+double bounds_largest(const struct bounds *bounds)
+{
+    return vec_largest(bounds->x_max, bounds->dims);
+}
+
 void bounds_close(struct bounds *bounds)
 {
     mem_free(bounds->u);

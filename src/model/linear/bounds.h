@@ -65,6 +65,8 @@ void bounds_close(struct bounds *bounds);
 MUST_CHECK enum err bounds_measure(struct bounds *bounds,
                                    const struct problem *problem,
                                    struct pool *pool);
+/* The largest |x_ij|. */
+double bounds_largest(const struct bounds *bounds);
 /* The same, and can anything be trained on such data?  Says why not. */
 MUST_CHECK enum err bounds_measure_all(struct bounds *bounds,
                                        const struct problem *problem,

@@ -605,6 +605,7 @@ static void describe_core(struct train *train, const struct digest *data)
         .leaves_max = links_max(options),
         .optim = options->optim,
         .scale = train->objective.scale,
+        .largest = train->objective.largest,
         .slopes = slopes,
         .bends = bends,
         .slopes_context = train,

@@ -214,6 +214,35 @@ static void test_an_answer_of_the_last_session(void **state)
     play_close(&play);
 }
 
+/* More than the largest value times the vector's numbers: one sender's doing,
+ * and not the end of the job.  What of its answers counted before is told. */
+static void test_a_number_beyond_all(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++) {
+        struct coordinator_options options = elastic_options(4, 2, 1 + i / 2);
+        struct play play;
+        struct coordinator *c = &play.coordinator;
+        uint64_t merged;
+
+        options.largest = 1;
+        play_open(&play, &options);
+        if (i % 2 == 1)
+            assert_true(elastic_round(&play, 4));
+        elastic_answer_one(&play, 1, first_owed(&play, 1));
+        merged = c->stats.pieces_merged;
+        for (int strikes = 1; strikes <= 3; strikes++) {
+            elastic_answer_with(&play, 1, first_owed(&play, 1), 1e308);
+            assert_true(play_struck(&play, POISON_BOUND, "w1"));
+            assert_int_equal(c->stats.pieces_merged, merged);
+        }
+        assert_int_equal(c->members[1].state, MEMBER_NONE);
+        assert_true(c->stats.unchecked_bad > 0);
+        elastic_step(&play, 4);
+        play_close(&play);
+    }
+}
+
 /* --- a stop --------------------------------------------------------------- */
 
 /* All are here and say so, and one that is needed does not answer. */
@@ -249,6 +278,7 @@ int main(void)
         cmocka_unit_test(test_an_answer_to_anothers_piece),
         cmocka_unit_test(test_two_answers_to_one_piece),
         cmocka_unit_test(test_an_answer_of_the_last_session),
+        cmocka_unit_test(test_a_number_beyond_all),
         cmocka_unit_test(test_a_stop_waits_only_so_long),
     };
 
