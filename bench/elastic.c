@@ -60,6 +60,15 @@ static void begin(struct round *round, struct rng *rng, uint32_t n,
             .block = i, .ready = pieces, .speed = even ? 1 : 1 + rng_unit(rng)};
 }
 
+static double finish(const struct round *round, const struct arc *arcs)
+{
+    double last = 0;
+
+    for (uint32_t i = 0; i < round->count; i++)
+        last = fmax(last, arcs[i].count / round->members[i].speed);
+    return last;
+}
+
 static double lay(const struct round *round, enum arc_rule rule,
                   struct arc *arcs)
 {
@@ -67,7 +76,7 @@ static double lay(const struct round *round, enum arc_rule rule,
                                   round->parts, round->pieces, arcs);
 
     CHECK(err == ERR_OK);
-    return arcs_finish(round->members, arcs, round->count);
+    return finish(round, arcs);
 }
 
 /* Up to a share of the round; `leaver` goes with what it is at. */

@@ -199,13 +199,3 @@ uint32_t arcs_turn(const struct arc *arcs, uint32_t count, uint32_t pieces,
     }
     return next;
 }
-
-double arcs_finish(const struct arc_member *members, const struct arc *arcs,
-                   uint32_t count)
-{
-    double last = 0;
-
-    for (uint32_t i = 0; i < count; i++)
-        last = fmax(last, arcs[i].count / members[i].speed);
-    return last;
-}

@@ -16,7 +16,7 @@
  *
  * Arcs as long as their members are fast that come to L G together cover every
  * piece exactly L times, and none is longer than the circle, so that no member
- * meets itself (McNaughton's wrap-around rule; handbook 5.4).  All end at the
+ * meets itself (the wrap-around rule of McNaughton, 1959).  All end at the
  * same time but those who do every piece: it is the earliest there is.
  *
  * The cyclic rule of Yang et al., "Coded elastic computing", ISIT 2019, is the
@@ -75,9 +75,6 @@ void arcs_set(const struct arc_member *members, const struct arc *arcs,
  * ends.  `pieces` if there is none. */
 uint32_t arcs_turn(const struct arc *arcs, uint32_t count, uint32_t pieces,
                    uint32_t piece);
-/* When the last is done. */
-double arcs_finish(const struct arc_member *members, const struct arc *arcs,
-                   uint32_t count);
 
 struct erasure;
 

@@ -4,7 +4,7 @@
  *
  * Which members meet in a piece follows from their order.  Where a set is badly
  * conditioned, one of it changes places with the one behind it; what helps is
- * kept (handbook 5.4, "Order of arcs").
+ * kept.
  */
 #include "base/check.h"
 #include "code/arcs.h"

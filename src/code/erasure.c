@@ -15,7 +15,6 @@
 #include "math/vec.h"
 
 #define KEPT_BYTES (UINT32_C(32) << 20)
-#define KEPT_LEAST 8u
 #define DRAW_WORK  30000000.0 /* Multiplications to choose a matrix with. */
 #define SETS_MAX   512u
 
@@ -252,11 +251,6 @@ enum err erasure_find(const struct erasure *erasure,
     return err;
 }
 
-uint32_t erasure_kept(const struct erasure *erasure)
-{
-    return erasure->room->count;
-}
-
 bool erasure_serves(const struct erasure_set *set, double rcond,
                     double residual)
 {
@@ -333,30 +327,17 @@ void erasure_spread(const struct erasure *erasure,
     }
 }
 
-void erasure_recode(const struct erasure *erasure,
-                    const struct erasure_set *set, uint32_t block, double *v)
-{
-    const double *row = row_of(erasure, block);
-
-    CHECK(set->count == erasure->parts);
-    for (uint32_t s = 0; s < set->count; s++) {
-        v[s] = s < set->copies ? row[set->block[s]] : 0;
-        for (uint32_t m = 0; m < set->missing; m++)
-            v[s] += set->weight[(size_t)m * set->count + s] * row[set->part[m]];
-    }
-}
-
 /* Sets are at most so many bytes together; at least what a decision needs. */
 static uint32_t kept_for(const struct erasure *erasure, uint32_t missing)
 {
     const uint64_t bytes =
         ((uint64_t)missing * 8 + 8) * ((uint64_t)erasure->parts + 1);
-    const uint64_t most = 2 * (uint64_t)erasure->blocks + KEPT_LEAST;
+    const uint64_t most = 2 * (uint64_t)erasure->blocks + ERASURE_KEPT;
     const uint64_t room = KEPT_BYTES / bytes;
 
-    return (uint32_t)(room < KEPT_LEAST ? KEPT_LEAST
-                      : room < most     ? room
-                                        : most);
+    return (uint32_t)(room < ERASURE_KEPT ? ERASURE_KEPT
+                      : room < most       ? room
+                                          : most);
 }
 
 static enum err room_kept(struct erasure *erasure)

@@ -18,9 +18,9 @@
  * that of the answers (`amplification`) and `residual` |y|.
  *
  * With L + 1 blocks W is that of least squares: where A is nearly singular one
- * more equation mends it (handbook 8.1).
+ * more equation mends it (docs/elastic.md, "How exact").
  *
- * The transpose serves X^T r (handbook 5.3, B1): u = G_S^-T r, block p of S
+ * The transpose serves X^T r (docs/elastic.md): u = G_S^-T r, block p of S
  * computes its rows times u_p, and the sum over S is X^T r, because sum_p
  * G[p][l] u_p = r_l.
  */
@@ -34,6 +34,7 @@
 #include "code/blockset.h"
 
 #define ERASURE_SPARE     2u   /* Answers that are looked at beyond L. */
+#define ERASURE_KEPT      8u   /* Sets, at least. */
 #define ERASURE_DRAWS     30u  /* The best of so many matrices is taken. */
 #define ERASURE_RCOND     1e-9 /* Worse than this is not decoded in fp64 ... */
 #define ERASURE_RCOND_F32 1e-5 /* ... or where blocks are stored in fp32. */
@@ -75,13 +76,12 @@ MUST_CHECK enum err erasure_init(struct erasure *erasure, uint32_t parts,
 void erasure_close(struct erasure *erasure);
 
 /* How to undo a set of L or L + 1 blocks.  Sets are kept until room is needed,
- * the one not used for longest first: *set lives at least until as many others
- * were asked for as erasure_kept says.  Allocates nothing.  ERR_UNDECODABLE:
+ * the one not used for longest first: *set lives at least until ERASURE_KEPT
+ * others were asked for.  Allocates nothing.  ERR_UNDECODABLE:
  * fewer than L, or singular to rounding. */
 MUST_CHECK enum err erasure_find(const struct erasure *erasure,
                                  const struct blockset *blocks,
                                  const struct erasure_set **set);
-uint32_t erasure_kept(const struct erasure *erasure);
 /* Is its condition at least as good, and so is what it restores? */
 bool erasure_serves(const struct erasure_set *set, double rcond,
                     double residual);
@@ -104,10 +104,5 @@ void erasure_decode(const struct erasure_set *set, size_t rows,
 void erasure_spread(const struct erasure *erasure,
                     const struct erasure_set *set, size_t rows,
                     const double *const *r, double *const *u);
-/* Block `block` as a sum of those of a set of L: v_i of set->block[i] (G[block]
- * G_S^-1).  What a member that is gone was to do with u_j the others do with
- * v_i u_j; and its rows are sum_i v_i times theirs. */
-void erasure_recode(const struct erasure *erasure,
-                    const struct erasure_set *set, uint32_t block, double *v);
 
 #endif /* CODE_ERASURE_H */

@@ -4,7 +4,7 @@
  *
  * A member left, joined or lags in mid-round.  What was delivered counts, also
  * from blocks whose members are gone; a piece wants as many more answers as it
- * lacks, from blocks that have not answered it.  Handbook 5.6.  Members that
+ * lacks, from blocks that have not answered it.  Members that
  * are there number N' >= L exactly if every piece can still be completed: of
  * its answers at most as many are of members that are there.
  *

@@ -17,8 +17,8 @@
  *
  * G has N(0,1)/sqrt(k) below the identity, so that all rows are about as long;
  * systematic because then only what is missing is solved for, and a condition
- * number depends on s, not on k (handbook 8.1).  There are no more parts than
- * chunks; with fewer chunks than n-s more may straggle.
+ * number depends on s, not on k.  There are no more parts than chunks; with
+ * fewer chunks than n-s more may straggle.
  */
 #include <string.h>
 

@@ -188,3 +188,13 @@ double flow_finish(const struct residual_task *task, bool whole)
     mem_free(net.queue);
     return high == HUGE_VAL ? high : low;
 }
+
+double flow_arcs(const struct arc_member *members, const struct arc *arcs,
+                 uint32_t count)
+{
+    double last = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        last = fmax(last, arcs[i].count / members[i].speed);
+    return last;
+}

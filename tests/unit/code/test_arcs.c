@@ -13,6 +13,7 @@
 
 #include "base/rng.h"
 #include "code/erasure.h"
+#include "code/flow.h"
 
 #define MEMBERS_MAX 24u
 
@@ -96,7 +97,7 @@ static void assert_best(const struct arc_member *members,
 
         assert_true(fabs(arcs[i].count - ideal) <= 1 + 1e-6 * pieces);
     }
-    assert_true(arcs_finish(members, arcs, count) >= tau * (1 - 1e-6));
+    assert_true(flow_arcs(members, arcs, count) >= tau * (1 - 1e-6));
 }
 
 static const uint32_t cuts[] = {1, 2, 3, 5, 7, 8, 13, 64, 65, 420};

@@ -227,6 +227,20 @@ static void add_rows(const struct job *job, uint32_t block, uint32_t piece,
     }
 }
 
+/* The block as a sum of those of the set: of each so much. */
+static void recode(const struct erasure *erasure, const struct erasure_set *set,
+                   uint32_t block, double *v)
+{
+    const double *row[PARTS_MAX];
+    double *of[PARTS_MAX];
+
+    for (uint32_t l = 0; l < erasure->parts; l++) {
+        row[l] = erasure->row + (size_t)block * erasure->parts + l;
+        of[l] = v + l;
+    }
+    erasure_spread(erasure, set, 1, row, of);
+}
+
 /* What a member that is gone was to do with u, done by any L of the others. */
 static void make_up(struct job *job, uint32_t gone, uint32_t piece,
                     const double *u, double *g)
@@ -240,7 +254,7 @@ static void make_up(struct job *job, uint32_t gone, uint32_t piece,
             blockset_add(&others, job->members[i].block);
     }
     assert_int_equal(erasure_pick(&job->erasure, &others, 0, 1, &set), ERR_OK);
-    erasure_recode(&job->erasure, set, gone, v);
+    recode(&job->erasure, set, gone, v);
     for (uint32_t s = 0; s < set->count; s++)
         add_rows(job, set->block[s], piece, v[s], u, g);
 }

@@ -163,8 +163,6 @@ static void test_transpose(void **state)
         struct blockset chosen;
         struct data data; /* `part` is r, `answer` u. */
         double *u[PARTS_MAX];
-        double v[PARTS_MAX];
-
         assert_int_equal(erasure_init(&erasure, parts, blocks, trial), ERR_OK);
         random_set(&rng, blocks, parts, &chosen);
         assert_int_equal(erasure_find(&erasure, &chosen, &set), ERR_OK);
@@ -180,17 +178,6 @@ static void test_transpose(void **state)
                     sum += erasure.row[set->block[s] * parts + l] * u[s][r];
                 assert_true(fabs(sum - data.part[l][r]) <=
                             10 * DBL_EPSILON / set->rcond * data.largest);
-            }
-        }
-        for (uint32_t j = 0; j < blocks; j++) {
-            erasure_recode(&erasure, set, j, v);
-            for (uint32_t l = 0; l < parts; l++) {
-                double sum = 0;
-
-                for (uint32_t s = 0; s < parts; s++)
-                    sum += erasure.row[set->block[s] * parts + l] * v[s];
-                assert_true(fabs(sum - erasure.row[j * parts + l]) <=
-                            30 * DBL_EPSILON / set->rcond);
             }
         }
         erasure_close(&erasure);
@@ -329,7 +316,7 @@ static void test_kept(void **state)
            first->missing * first->count * sizeof *weight);
     assert_int_equal(erasure_find(&erasure, &blocks, &set), ERR_OK);
     assert_ptr_equal(set, first);
-    for (uint32_t i = 0; i < 3 * erasure_kept(&erasure); i++) {
+    for (uint32_t i = 0; i < 10 * ERASURE_KEPT; i++) {
         struct blockset other;
 
         random_set(&rng, 12, 5, &other);

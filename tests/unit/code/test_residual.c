@@ -390,7 +390,7 @@ static double disturbed(uint32_t n, uint32_t parts, bool joins, struct rng *rng,
         state.members[i].speed = even ? 1 : 1 + rng_unit(rng);
     assert_int_equal(arcs_lay(ARC_WRAP, state.members, n, parts, 64, arcs),
                      ERR_OK);
-    whole = arcs_finish(state.members, arcs, n);
+    whole = flow_arcs(state.members, arcs, n);
     at = rng_unit(rng) * whole;
     rest = play_until(&state, arcs, at,
                       joins ? UINT32_MAX : (uint32_t)rng_below(rng, n));
