@@ -120,7 +120,8 @@ def main(worlds):
                 compare(world, kind)
 
 
-if sys.argv[1:2] == ["gloo"]:
+# Its processes are started anew and read this file, too.
+if __name__ == "__main__" and sys.argv[1:2] == ["gloo"]:
     gloo(*sys.argv[2:])
-else:
+elif __name__ == "__main__":
     main([int(world) for world in sys.argv[1:]] or [2, 4])

@@ -6,10 +6,12 @@ from . import _library, _run
 from ._library import GroupOptions, SumInfo, call, lib
 
 DOUBLE = 1
+TYPES = {"float64": DOUBLE, "float32": 2, "int64": 9}  # By the name of a dtype.
 
 
 class Group:
-    """Host a group, or join the one at `address`.  Options: least, members_max,
+    """Begin a group, or join the one at `address`: any member's will do on one
+    machine, the host's with a token_file.  Options: least, members_max,
     give_up_s, bytes_max, listen, token_file, name."""
 
     def __init__(self, address=None, **options):
@@ -28,14 +30,20 @@ class Group:
         self.address = lib.muster_group_address(self.handle.pointer).decode()
 
     def sum(self, values, deadline_s=0.0):
-        """(the sum of everybody's values, who is in it)."""
-        array, info = (C.c_double * len(values))(*values), SumInfo()
+        """(the sum of everybody's values, who is in it).  Of a numpy array of
+        float64, float32 or int64 an array like it, else a list of floats."""
+        info, name = SumInfo(), str(getattr(values, "dtype", ""))
+        if name and name not in TYPES:
+            raise TypeError(f"values are {name}; there are sums of {', '.join(TYPES)}")
+        array = values.copy("C") if name else (C.c_double * len(values))(*values)
+        place = C.c_void_p(array.ctypes.data) if name else array
 
         def work():
-            call(lib.muster_sum, self.handle.pointer, array, len(values), DOUBLE, deadline_s,
+            call(lib.muster_sum, self.handle.pointer, place,
+                 array.size if name else len(values), TYPES[name or "float64"], deadline_s,
                  C.byref(info))
         _run.beside(work, lambda: lib.muster_cancel(self.handle.kept_pointer))
-        return list(array), info
+        return array if name else list(array), info
 
     def leave(self):
         self.handle.close()

@@ -196,6 +196,13 @@ def sums(tap, rng):
     living = sorted({*"abcde"} - {one, other})
     wait_for(lambda: set(last_call("a")[1].split(",")) == set(living),
              "calls without who began the group")
+    stopped = members[living[-1]]
+    os.kill(stopped.pid, signal.SIGSTOP)
+    wait_for(lambda: set(last_call("a")[1].split(",")) == set(living[:-1]),
+             "calls without who is stopped")
+    os.kill(stopped.pid, signal.SIGCONT)
+    wait_for(lambda: set(last_call("a")[1].split(",")) == set(living),
+             "calls with who was stopped")
     while len(living) > 1:
         kill(members[living.pop()].pid)
         wait_for(lambda: set(last_call("a")[1].split(",")) == set(living),

@@ -237,7 +237,7 @@ static bool shape_equal(const struct sum_shape *a, const struct sum_shape *b)
 
 static const char *type_name(uint32_t type)
 {
-    return type == 1 ? "doubles" : "floats";
+    return type == 1 ? "doubles" : type == 2 ? "floats" : "64-bit integers";
 }
 
 static void refuse(const struct sum_host *host, const struct sum_seat *seat,

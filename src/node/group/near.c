@@ -18,7 +18,7 @@
 #define SILENCE_US (3 * SECOND_US)
 #define LOOK_US    (4 * MS_US)   /* For the dead among those waited for. */
 #define GRACE_US   (200 * MS_US) /* For a call to close in time. */
-#define AWAKE      400u /* Some 20 us: longer than a call, shorter than a nap. */
+#define AWAKE      400u          /* 7 to 20 us: longer than a short call. */
 
 enum { FACT_MEMBERS, FACT_LEAST, FACT_SIZE, FACT_STRIDE };
 
@@ -291,7 +291,8 @@ static enum table_answer give(struct near *near, struct gift *g)
         near->call = value.table.call;
     g->gift.call = near->call;
     /* Even if it is late: the others' sum comes to lie where it is. */
-    memcpy(near_vector(near, near->seat, near->call), g->values, g->size);
+    near_copy(near_vector(near, near->seat, near->call), g->values, g->size,
+              g->size);
     for (;;) {
         const enum table_answer answer =
             table_give(&value.table, &near->rules, &g->gift);

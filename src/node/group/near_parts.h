@@ -61,6 +61,8 @@ uint64_t near_seat_bytes(uint64_t stride);
 /* Who of them is gone: dead, or silent for too long. */
 uint64_t near_gone(struct near *near, uint64_t seats);
 
+/* Of a vector of `whole` bytes. */
+void near_copy(void *to, const void *from, size_t size, size_t whole);
 /* Memory for vectors of that size in this call. */
 MUST_CHECK enum err near_reserve(struct near *near, uint64_t call, size_t size);
 /* The sum of a closed call into `values`, with the others' help.  ERR_STALE: it

@@ -161,19 +161,22 @@ static void test_floats_in_place(void **state)
 /* Long ones, of which everyone adds a slice. */
 static void *sum_long(void *context)
 {
-    enum { LONG = 100003 };
+    /* So many, and one so long that it goes past the caches. */
+    enum { CALLS_LONG = 5, LONG = 100003, LONGEST = (4 << 20) + 77 };
     struct member *m = context;
-    int64_t *values = malloc(LONG * sizeof *values);
+    int64_t *room = malloc((LONGEST + 1) * sizeof *room), *values = room + 1;
 
-    for (int call = 0; call < 5 && values != NULL; call++) {
-        for (int j = 0; j < LONG; j++)
+    for (int call = 0; call < CALLS_LONG && room != NULL; call++) {
+        const int count = call + 1 < CALLS_LONG ? LONG : LONGEST;
+
+        for (int j = 0; j < count; j++)
             values[j] = (int64_t)j * (call + 1) - m->index;
-        m->status =
-            muster_sum(m->group, values, LONG, MUSTER_INT64, 0, NULL, m->why);
-        for (int j = 0; j < LONG; j++)
+        m->status = muster_sum(m->group, values, (uint64_t)count, MUSTER_INT64,
+                               0, NULL, m->why);
+        for (int j = 0; j < count; j++)
             m->count += values[j] != (int64_t)j * (call + 1) * MEMBERS - 6;
     }
-    free(values);
+    free(room);
     return NULL;
 }
 
