@@ -396,10 +396,13 @@ struct msg_sum {
     tally_loss loss;
 };
 
+/* All coded pieces of its slot; or pieces of a product, one behind the other,
+ * and of COMBINE their sum. */
 struct msg_row {
     struct round_key key;
-    uint32_t piece; /* Of a product; else 0: all coded pieces of its slot. */
-    int64_t compute_us;
+    uint32_t count; /* Of a product: SEGMENTS_MAX at most; else 0. */
+    const uint32_t *pieces;
+    int64_t compute_us; /* Of all of them. */
     uint32_t dims;
     const double *row; /* dims of them, then the coded loss. */
 };

@@ -126,6 +126,11 @@ static inline uint32_t block_range(const struct block_shape *shape,
     return kind == EVALUATE_BACK ? block_cols(shape) : block_rows(shape);
 }
 
+/* A part of that range. */
+struct block_span {
+    uint32_t first, end;
+};
+
 struct block_strips {
     uint32_t first, end;
 };

@@ -16,7 +16,11 @@ struct tally;
 
 struct computation {
     struct evaluation what;
-    uint32_t first, end;      /* Chunks; of a product: its block_range, ... */
+    uint32_t first, end; /* Chunks; of a product: its block_range, ... */
+    const struct block_span *spans; /* ... or span_count of them, if not NULL:
+                                 their numbers one behind the other, of COMBINE
+                                 the sum over all rows, ... */
+    uint32_t span_count;
     struct block_share share; /* ... with this block. */
     uint32_t step;            /* For samplers; LOCAL: number of the average. */
     /* Of `what` (evaluation_name): computations of one name share what is
@@ -27,5 +31,15 @@ struct computation {
     double *vector;          /* Or, LOCAL, dims + 1 real numbers here; of a
                                 product: its numbers. */
 };
+
+/* Numbers, or rows, that a product is asked for. */
+static inline uint32_t computation_numbers(const struct computation *asked)
+{
+    uint32_t sum = asked->spans == NULL ? asked->end - asked->first : 0;
+
+    for (uint32_t i = 0; asked->spans != NULL && i < asked->span_count; i++)
+        sum += asked->spans[i].end - asked->spans[i].first;
+    return sum;
+}
 
 #endif /* MATH_COMPUTATION_H */

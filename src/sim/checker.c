@@ -194,9 +194,12 @@ static void merged_stale(struct checker *checker, uint32_t link,
     checker->row_last[link] = *key;
 }
 
+/* One piece of a product, or all coded pieces: 0. */
 static void merged_row(struct checker *checker, uint32_t link,
-                       const struct msg_row *row)
+                       const struct msg_row *row, uint64_t piece)
 {
+    const uint64_t at = row->count > 0 ? piece : 0;
+
     if (checker->staleness > 0) {
         merged_stale(checker, link, &row->key);
         return;
@@ -207,12 +210,12 @@ static void merged_row(struct checker *checker, uint32_t link,
                         " step %u in view %" PRIu64 " step %u",
                         row->key.view, row->key.step, checker->key.view,
                         checker->key.step);
-    CHECK(row->piece < SEGMENTS_MAX);
-    if (checker->row_in[(size_t)link * SEGMENTS_MAX + row->piece])
+    CHECK(at < SEGMENTS_MAX);
+    if (checker->row_in[(size_t)link * SEGMENTS_MAX + at])
         checker_violate(checker,
                         "CHECK-3: step %u: row of link %u merged twice",
                         checker->key.step, link);
-    checker->row_in[(size_t)link * SEGMENTS_MAX + row->piece] = true;
+    checker->row_in[(size_t)link * SEGMENTS_MAX + at] = true;
 }
 
 /* Elastic codes: who comes in mid-round may answer what another did who was on
@@ -242,9 +245,11 @@ static void merged_of_sum(struct checker *checker, const struct msg_sum *sum,
                     piece);
 }
 
-static void merged(struct checker *checker, uint32_t link,
+static void merged(struct checker *checker, const struct trace *trace,
                    const struct msg *msg, uint32_t conn, bool poisoned)
 {
+    const uint32_t link = (uint32_t)trace->link;
+
     if (msg == NULL || link >= checker->links) {
         checker_violate(checker, "CHECK-3: merged what nobody sent");
         return;
@@ -261,7 +266,7 @@ static void merged(struct checker *checker, uint32_t link,
     if (msg->kind == MSG_TALLY)
         merged_range(checker, link, &msg->tally);
     else if (msg->kind == MSG_ROW)
-        merged_row(checker, link, &msg->row);
+        merged_row(checker, link, &msg->row, trace->a);
     else
         checker_violate(checker, "CHECK-3: merged a message of kind %d",
                         (int)msg->kind);
@@ -324,7 +329,7 @@ void checker_trace(struct checker *checker, const struct trace *trace,
         if (msg != NULL && msg->kind == MSG_SUM && checker->open && !poisoned)
             merged_of_sum(checker, &msg->sum, (uint32_t)trace->a);
         else
-            merged(checker, link, msg, conn, poisoned);
+            merged(checker, trace, msg, conn, poisoned);
         break;
     case TRACE_JUDGED:
         merged_chunks(checker, (uint32_t)trace->a, (uint32_t)trace->b, link);

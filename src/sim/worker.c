@@ -54,7 +54,7 @@ static time_us duration(const struct sim_worker *worker,
     if (!evaluation_is_product(asked->what.kind))
         return chunk_us * (asked->end - asked->first);
     shape = product_shape(&worker->machine.job, asked->share.parts);
-    return chunk_us * block_chunks(&shape) * (asked->end - asked->first) /
+    return chunk_us * block_chunks(&shape) * computation_numbers(asked) /
            block_range(&shape, asked->what.kind);
 }
 

@@ -72,9 +72,10 @@ enum err codec_room_init(struct codec_room *room, uint32_t dims,
     made.sum = mem_new(sum_dims, sizeof *made.sum);
     made.items = mem_new((size_t)2 * items_max, sizeof *made.items);
     made.stints = mem_new(STINTS_MAX, sizeof *made.stints);
+    made.pieces = mem_new(SEGMENTS_MAX, sizeof *made.pieces);
     if (made.weights == NULL || made.direction == NULL ||
         made.exponent == NULL || made.sum == NULL || made.items == NULL ||
-        made.stints == NULL) {
+        made.stints == NULL || made.pieces == NULL) {
         codec_room_close(&made);
         return ERR_NOMEM;
     }
@@ -111,6 +112,7 @@ void codec_room_close(struct codec_room *room)
     mem_free(room->silent);
     mem_free(room->stints);
     mem_free(room->known);
+    mem_free(room->pieces);
     *room = (struct codec_room){0};
 }
 
@@ -118,6 +120,12 @@ static size_t round_bound(uint32_t items, uint32_t dims, uint32_t sum_dims)
 {
     return SMALL_BYTES + to_line((size_t)items * ITEM_BYTES) +
            codec_vectors_bound(dims, sum_dims);
+}
+
+static size_t row_bound(uint32_t pieces, uint32_t dims)
+{
+    return SMALL_BYTES + (size_t)pieces * sizeof(uint32_t) +
+           ((size_t)dims + 1) * sizeof(double);
 }
 
 size_t codec_sum_max(uint32_t sum_dims, uint32_t answers_max)
@@ -148,7 +156,7 @@ size_t codec_bound(const struct msg *msg)
     case MSG_TALLY:
         return SMALL_BYTES + pack_bound(msg->tally.dims);
     case MSG_ROW:
-        return SMALL_BYTES + ((size_t)msg->row.dims + 1) * 8;
+        return row_bound(msg->row.count, msg->row.dims);
     case MSG_STATUS:
         return SMALL_BYTES + msg->status.size;
     case MSG_WATCH:
@@ -582,7 +590,7 @@ size_t codec_message_max(uint32_t dims, uint32_t sum_dims, uint32_t items_max,
         SMALL_BYTES + PLACE_SIZE + (size_t)items_max * DIGEST_BYTES,
         SMALL_BYTES + chunk_bytes,
         SMALL_BYTES + pack_bound(sum_dims),
-        SMALL_BYTES + ((size_t)sum_dims + 1) * 8,
+        row_bound(SEGMENTS_MAX, sum_dims),
         round_bound(items_max, dims, sum_dims),
         round_bound(2 * items_max, sum_dims, 0), /* A product. */
     };

@@ -39,6 +39,7 @@ struct codec_room {
     struct silent *silent;    /* SILENT_MAX, with the answers. */
     struct stint *stints;     /* STINTS_MAX. */
     struct ring_known *known; /* PEERS_MAX; NULL unless codec_room_peers. */
+    uint32_t *pieces;         /* SEGMENTS_MAX: ROW. */
 };
 
 MUST_CHECK enum err codec_room_init(struct codec_room *room, uint32_t dims,

@@ -146,9 +146,11 @@ void get_sum(struct reader *in, const struct codec_room *room,
 void put_row(struct writer *out, const struct msg_row *row)
 {
     put_key(out, &row->key);
-    put_u32(out, row->piece);
     put_i64(out, row->compute_us);
     put_u32(out, row->dims);
+    put_u32(out, row->count);
+    for (uint32_t i = 0; i < row->count; i++)
+        put_u32(out, row->pieces[i]);
     put_vector(out, row->row, (size_t)row->dims + 1);
 }
 
@@ -156,9 +158,13 @@ void get_row(struct reader *in, const struct codec_room *room,
              struct msg_row *row)
 {
     get_key(in, &row->key);
-    row->piece = get_u32(in);
     row->compute_us = get_duration(in);
     row->dims = get_sum_dims(in, room);
+    row->count = get_u32(in);
+    must(in, row->count <= SEGMENTS_MAX);
+    for (uint32_t i = 0; in->ok && i < row->count; i++)
+        room->pieces[i] = get_u32(in);
+    row->pieces = room->pieces;
     if (!in->ok)
         return;
     get_vector(in, room->weights, (size_t)row->dims + 1);

@@ -333,12 +333,16 @@ static void row(struct scene *scene, uint32_t link)
 {
     struct feed *feed = &scene->feed;
     double values[DIMS + 1] = {1, 2, 3};
+    const uint32_t pieces[] = {feed_u8(feed), feed_u8(feed)};
     struct msg msg = {.kind = MSG_ROW};
     uint64_t bits = feed_u64(feed);
 
     memcpy(&values[feed_below(feed, DIMS + 1)], &bits, sizeof bits);
-    msg.row = (struct msg_row){
-        .key = scene->machine.key, .dims = DIMS, .row = values};
+    msg.row = (struct msg_row){.key = scene->machine.key,
+                               .count = feed_below(feed, 3),
+                               .pieces = pieces,
+                               .dims = DIMS,
+                               .row = values};
     hear(scene, link, &msg);
 }
 

@@ -502,8 +502,7 @@ static uint64_t row_chunks(struct coordinator *c, uint32_t slot)
 static bool row_shape_ok(const struct coordinator *c, const struct msg_row *msg)
 {
     if (product_on(c))
-        return msg->piece < c->piece_count &&
-               msg->dims == segments_dims(c, msg->piece);
+        return segments_fit(c, msg);
     return c->code.carrier == CARRIER_F64 && msg->dims == c->tally.dims;
 }
 
@@ -578,7 +577,7 @@ void answers_row(struct coordinator *c, uint32_t link,
         refuse_row(c, link, POISON_BOUND, actions);
         return;
     }
-    if (product_on(c) && !segments_asked(c, link, msg->piece)) {
+    if (product_on(c) && !segments_asked(c, link, msg)) {
         refuse_unasked(c, link, msg, actions);
         return;
     }

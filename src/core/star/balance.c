@@ -120,7 +120,8 @@ void balance_steal(struct coordinator *c, uint32_t link,
         c->pieces[best_id].assignee_count == verify_wanted(c, best_id))
         /* The victim does not count as working on it any more: if the thief
          * dies, the piece is nobody's and is given out again. */
-        work_take_back(c, best_id, slowest(c, &c->pieces[best_id]), actions);
+        work_take_back(c, slowest(c, &c->pieces[best_id]), &best_id, 1,
+                       actions);
     CHECK(work_give(c, best_id, link));
     c->stats.stolen++;
     coordinator_trace(c, actions, TRACE_STOLEN, link)->a = best_id;

@@ -2,18 +2,33 @@
  * combine.c - X^T r by input coding: each member multiplies the rows of its own
  * block with numbers of its own, and the sum of what all send is the gradient.
  *
- * For every row of the blocks a set of L members is chosen, and the L numbers r
- * of that row's parts are spread over them, u = G_S^-T r (code/erasure.h).  A
- * member's rows are cut into a few pieces, each of which counts when it comes.
- * Those that do not come, because their member is gone or lags, are numbers
- * u_p[row]; their share of the parts is u_p G[p], which is what the next round
- * spreads over those who are there.  So nothing that was delivered is lost, and
- * the storage of a member stays one block.
+ * The rows of the blocks are cut into pieces.  For every piece a set of L
+ * members is chosen, and the L numbers r of each of its rows' parts are spread
+ * over them, u = G_S^-T r (code/erasure.h).  What a member sends of a piece
+ * counts when it comes; the piece is whole when all of its set have answered.
+ *
+ * When a member is gone, or lags, or refuses, the round ends early: everybody
+ * finishes what it is at, and is told to skip the rest.  Then, of each piece,
+ *
+ *     all of the set have answered    it is in the sum
+ *     none have                       r is spread anew, as if nothing had been
+ *     some have                       what is missing are numbers u_p of each
+ *                                     row; their share of the parts, u_p G[p],
+ *                                     is spread over L others
+ *
+ * and the next round does so with those who are there.  Only the last kind
+ * costs more than it would have, L members for each that is missing.  Members
+ * do their pieces by turns, at the same time (code/turns.h), so that there are
+ * few of them.
+ *
+ * Numbers belong to a round, and answers name theirs: whatever comes late, the
+ * sum is right (TALLY-1).  The storage of a member stays one block.
  */
 #include <string.h>
 
 #include "base/bugs.h"
 #include "base/check.h"
+#include "code/turns.h"
 #include "core/product.h"
 #include "core/star/coordinator_parts.h"
 
@@ -42,26 +57,38 @@ void combine_begin(struct coordinator *c)
 {
     const struct block_shape shape = product_blocks(c);
     const size_t stride = stride_of(c);
+    struct segments *s = &c->segments;
 
-    memset(c->segments.left, 0,
-           stride * c->code.parts * sizeof *c->segments.left);
+    memset(s->left, 0, stride * c->code.parts * sizeof *s->left);
     for (uint32_t part = 0; part < c->code.parts; part++) {
         const uint32_t first = block_part_row(&shape, part);
         const uint32_t end = block_part_row(&shape, part + 1);
 
-        memcpy(c->segments.left + part * stride, c->products.scores + first,
-               (end - first) * sizeof *c->segments.left);
+        memcpy(s->left + part * stride, c->products.scores + first,
+               (end - first) * sizeof *s->left);
     }
-    c->segments.left_first = 0;
-    c->segments.left_end = block_rows(&shape);
-    c->segments.again = false;
+    memset(s->whole, 0, s->max * sizeof *s->whole);
+    s->again = false;
 }
 
-/* Then what a piece that did not come would have given. */
-static void leave(struct coordinator *c, uint32_t id)
+/* Of the piece's set, those whose answer is not in the sum. */
+static struct blockset missing_of(const struct coordinator *c, uint32_t id)
+{
+    const struct segments *s = &c->segments;
+    struct blockset missing = {0};
+
+    for (uint32_t block = blockset_next(&s->sets[id], 0); block < BLOCKS_MAX;
+         block = blockset_next(&s->sets[id], block + 1)) {
+        if (!blockset_has(&s->list[id].from, block))
+            blockset_add(&missing, block);
+    }
+    return missing;
+}
+
+/* What the answer of `slot` would have given. */
+static void add_left(struct coordinator *c, uint32_t id, uint32_t slot)
 {
     const struct segment *segment = &c->segments.list[id];
-    const uint32_t slot = c->segments.owner[id];
     const double *own = combine_vector(c, slot);
     const size_t stride = stride_of(c);
 
@@ -76,58 +103,38 @@ static void leave(struct coordinator *c, uint32_t id)
     }
 }
 
-/* Where all that did not come ends, if it is counted from row `first` around
- * the circle. */
-static uint32_t end_from(const struct coordinator *c, uint32_t first)
+/* Some of the set have answered: what the others would have given. */
+static void code_anew(struct coordinator *c, uint32_t id,
+                      const struct blockset *missing)
 {
-    const struct block_shape shape = product_blocks(c);
-    const struct segments *s = &c->segments;
-    uint32_t last = first;
+    const struct segment *segment = &c->segments.list[id];
+    const size_t stride = stride_of(c);
 
-    for (uint32_t id = 0; id < c->piece_count; id++) {
-        const struct segment *segment = &s->list[id];
-        const uint32_t end = segment->first < first
-                                 ? segment->end + block_rows(&shape)
-                                 : segment->end;
-
-        if (!s->came[id] && end > last)
-            last = end;
-    }
-    return last;
-}
-
-/* The shortest arc of the circle that has all that did not come.  A member's
- * arc may go around its end, and the rows between its two ranges, which nobody
- * lacks, would cost as much as they do. */
-static void find_left(struct coordinator *c)
-{
-    struct segments *s = &c->segments;
-
-    s->left_first = s->left_end = 0;
-    for (uint32_t id = 0; id < c->piece_count; id++) {
-        const uint32_t first = s->list[id].first;
-        const uint32_t end = s->came[id] ? 0 : end_from(c, first);
-
-        if (first < end && (s->left_first == s->left_end ||
-                            end - first < s->left_end - s->left_first)) {
-            s->left_first = first;
-            s->left_end = end;
-        }
-    }
+    for (uint32_t part = 0; part < c->code.parts; part++)
+        memset(c->segments.left + part * stride + segment->first, 0,
+               (segment->end - segment->first) * sizeof *c->segments.left);
+    for (uint32_t block = blockset_next(missing, 0); block < BLOCKS_MAX;
+         block = blockset_next(missing, block + 1))
+        add_left(c, id, block);
 }
 
 bool combine_more(struct coordinator *c)
 {
-    find_left(c);
-    memset(c->segments.left, 0,
-           stride_of(c) * c->code.parts * sizeof *c->segments.left);
+    struct segments *s = &c->segments;
+    bool more = !s->planned;
+
     for (uint32_t id = 0; id < c->piece_count; id++) {
-        if (!c->segments.came[id])
-            leave(c, id);
+        const struct blockset missing = missing_of(c, id);
+
+        if (s->whole[id] || !s->planned)
+            continue;
+        s->whole[id] = blockset_count(&missing) == 0;
+        more = more || !s->whole[id];
+        if (!s->whole[id] && blockset_count(&s->list[id].from) > 0)
+            code_anew(c, id, &missing);
     }
-    c->segments.again = true;
-    return !BUG(BUG_COMBINE_LOST) &&
-           c->segments.left_first < c->segments.left_end;
+    s->again = true;
+    return more && !BUG(BUG_COMBINE_LOST);
 }
 
 bool combine_again(const struct coordinator *c)
@@ -137,144 +144,92 @@ bool combine_again(const struct coordinator *c)
 
 /* --- who multiplies what ------------------------------------------------- */
 
-/* Group g of the rows that are left, counted on beyond the last row. */
-static uint32_t group_row(const struct coordinator *c, uint32_t group)
+/* The paper's rule, for comparison: whose arcs meet in a piece. */
+static enum err deal_arcs(struct coordinator *c, uint32_t members)
 {
-    const struct segments *s = &c->segments;
-    const uint64_t rows = s->left_end - s->left_first;
+    struct segments *s = &c->segments;
+    double worst;
+    enum err err;
 
-    return s->left_first + (uint32_t)(group * rows / s->groups);
+    for (uint32_t i = 0; i < members; i++)
+        s->members[i].ready = c->piece_count;
+    err = arcs_settle(&c->code.erasure, s->rule, s->members, members,
+                      c->piece_count, product_rcond(c), s->arcs, &worst);
+    for (uint32_t id = 0; id < c->piece_count && err == ERR_OK; id++) {
+        s->sets[id] = (struct blockset){0};
+        if (!s->whole[id])
+            arcs_set(s->members, s->arcs, members, c->piece_count, id,
+                     &s->sets[id]);
+    }
+    return err;
 }
 
-struct range {
-    uint32_t first, end;
-};
-
-/* Of rows [first, end), counted so, those up to the last of a block, or those
- * beyond it. */
-static struct range range_of(const struct coordinator *c, uint32_t first,
-                             uint32_t end, bool beyond)
+static enum err deal_sets(struct coordinator *c, uint32_t members)
 {
-    const struct block_shape shape = product_blocks(c);
-    const uint32_t rows = block_rows(&shape);
+    struct segments *s = &c->segments;
 
-    if (beyond)
-        return (struct range){first > rows ? first - rows : 0,
-                              end > rows ? end - rows : 0};
-    return (struct range){first < rows ? first : rows, end < rows ? end : rows};
+    if (s->rule == ARC_CYCLIC)
+        return deal_arcs(c, members);
+    return turns_deal(&c->code.erasure, s->members, members, s->whole,
+                      c->piece_count, product_rcond(c), s->sets);
 }
 
-/* What the group's set is to multiply these rows with. */
-static enum err spread(struct coordinator *c, uint32_t members, uint32_t group,
-                       struct range rows)
+/* What the set is to multiply rows [first, end) with. */
+static enum err spread(struct coordinator *c, const struct blockset *blocks,
+                       uint32_t first, uint32_t end)
 {
     struct segments *s = &c->segments;
     const size_t stride = stride_of(c);
-    struct blockset blocks = {0};
     const struct erasure_set *set;
-    enum err err;
+    enum err err = erasure_find(&c->code.erasure, blocks, &set);
 
-    arcs_set(s->members, s->arcs, members, s->groups, group, &blocks);
-    err = erasure_find(&c->code.erasure, &blocks, &set);
     if (err == ERR_OK && set->rcond < product_rcond(c) && deal_may_join(c))
         err = ERR_UNDECODABLE; /* One more could mend it. */
     if (err != ERR_OK)
         return err;
     for (uint32_t part = 0; part < c->code.parts; part++)
-        s->answer[part] = s->left + part * stride + rows.first;
+        s->answer[part] = s->left + part * stride + first;
     for (uint32_t i = 0; i < set->count; i++)
-        s->part[i] = s->own + set->block[i] * stride + rows.first;
-    erasure_spread(&c->code.erasure, set, rows.end - rows.first, s->answer,
-                   s->part);
+        s->part[i] = s->own + set->block[i] * stride + first;
+    erasure_spread(&c->code.erasure, set, end - first, s->answer, s->part);
     product_note(c, set);
     return ERR_OK;
 }
 
-static enum err spread_all(struct coordinator *c, uint32_t members)
+/* Neighbours of the same set together.  Rows that a member has no part in are
+ * zeros: it does not look at them, but product_most does. */
+static enum err spread_all(struct coordinator *c)
 {
-    struct segments *s = &c->segments;
+    const struct segments *s = &c->segments;
     enum err err = ERR_OK;
 
     memset(s->own, 0, stride_of(c) * c->code.slots * sizeof *s->own);
-    for (uint32_t group = 0; group < s->groups && err == ERR_OK;) {
-        const uint32_t next = arcs_turn(s->arcs, members, s->groups, group);
+    for (uint32_t id = 0; id < c->piece_count && err == ERR_OK;) {
+        uint32_t next = id + 1;
 
-        for (int beyond = 0; beyond < 2 && err == ERR_OK; beyond++) {
-            const struct range rows =
-                range_of(c, group_row(c, group), group_row(c, next), beyond);
-
-            if (rows.first < rows.end)
-                err = spread(c, members, group, rows);
-        }
-        group = next;
+        while (next < c->piece_count && !s->whole[id] &&
+               blockset_equal(&s->sets[id], &s->sets[next]))
+            next++;
+        if (!s->whole[id])
+            err = spread(c, &s->sets[id], s->list[id].first,
+                         s->list[next - 1].end);
+        id = next;
     }
     return err;
 }
 
-static void add_piece(struct coordinator *c, uint32_t slot, struct range rows)
+/* All pieces of the member's, in order: so all members are near the same one
+ * at any time. */
+static void give(struct coordinator *c, uint32_t slot, struct actions *actions)
 {
     struct segments *s = &c->segments;
-    const uint32_t id = c->piece_count;
-
-    if (rows.first >= rows.end)
-        return;
-    CHECK(id < s->max);
-    s->list[id] = (struct segment){.first = rows.first, .end = rows.end};
-    s->owner[id] = slot;
-    s->came[id] = false;
-    c->piece_in[id] = false;
-    c->piece_count++;
-}
-
-/* Groups [first, end) of a member, as up to COMBINE_CUTS pieces, and one more
- * where they go beyond the last row. */
-static void cut(struct coordinator *c, uint32_t slot, uint32_t first,
-                uint32_t end, uint32_t cuts)
-{
-    const uint64_t groups = end - first;
-
-    for (uint32_t i = 0; i < cuts; i++) {
-        const uint32_t from =
-            group_row(c, first + (uint32_t)(i * groups / cuts));
-        const uint32_t to =
-            group_row(c, first + (uint32_t)((i + 1) * groups / cuts));
-
-        add_piece(c, slot, range_of(c, from, to, false));
-        add_piece(c, slot, range_of(c, from, to, true));
-    }
-}
-
-/* An arc that wraps is two ranges of rows, in the order of the circle: what a
- * member has not delivered is then one arc, too. */
-static void cut_arc(struct coordinator *c, uint32_t slot, struct arc arc)
-{
-    const uint32_t groups = c->segments.groups;
-    const uint32_t end = arc.begin + arc.count;
-    const uint32_t behind = end > groups ? end - groups : 0;
-    const uint32_t cuts =
-        behind > 0 ? COMBINE_CUTS * (arc.count - behind) / arc.count + 1
-                   : COMBINE_CUTS;
-
-    cut(c, slot, arc.begin, end - behind, cuts);
-    if (behind > 0)
-        cut(c, slot, 0, behind, COMBINE_CUTS + 1 - cuts);
-}
-
-static void send_pieces(struct coordinator *c, uint32_t slot,
-                        struct actions *actions)
-{
     uint32_t count = 0;
 
     for (uint32_t id = 0; id < c->piece_count; id++) {
-        if (c->segments.owner[id] != slot ||
-            !work_give(c, id, c->slot_link[slot]))
-            continue;
-        c->segments.given[slot * (size_t)c->segments.max + id] =
-            ++c->segments.gives;
-        c->ids[count++] = id;
+        if (blockset_has(&s->sets[id], slot))
+            s->plan.list[count++] = id;
     }
-    if (count > 0)
-        work_send(c, c->slot_link[slot], c->ids, count, actions);
+    deal_slot(c, slot, s->plan.list, count, actions);
 }
 
 /* Those whose block has arrived, if they are enough: rows that are still on
@@ -297,19 +252,11 @@ static uint32_t choose_members(struct coordinator *c)
     return ready;
 }
 
-static enum err lay_arcs(struct coordinator *c, uint32_t members)
+static enum err lay(struct coordinator *c, uint32_t members)
 {
-    struct segments *s = &c->segments;
-    const uint32_t rows = s->left_end - s->left_first;
-    double worst;
-    enum err err;
+    const enum err err = deal_sets(c, members);
 
-    s->groups = rows < c->code.segments ? rows : c->code.segments;
-    for (uint32_t i = 0; i < members; i++)
-        s->members[i].ready = s->groups;
-    err = arcs_settle(&c->code.erasure, s->rule, s->members, members, s->groups,
-                      product_rcond(c), s->arcs, &worst);
-    return err == ERR_OK ? spread_all(c, members) : err;
+    return err == ERR_OK ? spread_all(c) : err;
 }
 
 /* Who multiplies what, if those who are counted on can do it.  Where a set of
@@ -318,14 +265,14 @@ static enum err lay_out(struct coordinator *c, uint32_t *members)
 {
     struct segments *s = &c->segments;
     const uint32_t all = choose_members(c);
-    enum err err = lay_arcs(c, all);
+    enum err err = lay(c, all);
 
     *members = all;
     for (uint32_t i = 0; err != ERR_OK && all > s->need && i < all; i++) {
         *members = choose_members(c) - 1;
         memmove(&s->members[i], &s->members[i + 1],
                 (*members - i) * sizeof *s->members);
-        err = lay_arcs(c, *members);
+        err = lay(c, *members);
     }
     return err;
 }
@@ -356,56 +303,91 @@ static void spread_out(struct coordinator *c, struct actions *actions)
     c->doubtful = s->ill && !deal_may_join(c); /* balance.c says so. */
     if (err != ERR_OK)
         return;
-    c->piece_count = 0;
-    for (uint32_t i = 0; i < members; i++)
-        cut_arc(c, s->members[i].block, s->arcs[i]);
     s->planned = true;
     for (uint32_t i = 0; i < members; i++)
-        send_pieces(c, s->members[i].block, actions);
+        give(c, s->members[i].block, actions);
 }
 
-/* As long as nothing is given out there is one piece, which does not come. */
+/* As long as nothing is given out nothing comes in. */
 void combine_open(struct coordinator *c, struct actions *actions)
 {
     struct segments *s = &c->segments;
 
     s->planned = false;
     s->ill = false;
-    c->piece_count = 1;
-    s->list[0] = (struct segment){0};
-    s->owner[0] = UINT32_MAX;
-    s->came[0] = false;
+    s->ending = false;
+    for (uint32_t id = 0; id < c->piece_count; id++) {
+        s->sets[id] = (struct blockset){0};
+        s->whole[id] = s->whole[id] || c->piece_in[id]; /* It has no rows. */
+        c->pieces_in += s->whole[id] && !c->piece_in[id];
+        c->piece_in[id] = s->whole[id];
+    }
     spread_out(c, actions);
 }
 
-bool combine_take(struct coordinator *c, uint32_t slot, uint32_t id,
-                  const double *row)
+/* --- what comes back ----------------------------------------------------- */
+
+/* One sum of several pieces counts whole or not at all. */
+bool combine_counts(const struct coordinator *c, uint32_t slot,
+                    const struct msg_row *msg)
+{
+    const struct segments *s = &c->segments;
+
+    for (uint32_t i = 0; i < msg->count; i++) {
+        const uint32_t id = msg->pieces[i];
+
+        if (!blockset_has(&s->sets[id], slot) ||
+            (blockset_has(&s->list[id].from, slot) && !BUG(BUG_COMBINE_TWICE)))
+            return false;
+    }
+    return true;
+}
+
+void combine_add(struct coordinator *c, const double *row)
 {
     const struct block_shape shape = product_blocks(c);
     const uint32_t dims = block_out(&shape, EVALUATE_COMBINE);
 
-    if (c->segments.owner[id] != slot ||
-        (c->segments.came[id] && !BUG(BUG_COMBINE_TWICE)))
-        return false;
-    c->segments.came[id] = true;
     for (uint32_t j = 0; j < dims; j++)
         c->gradient[j] += row[j];
-    return true;
 }
 
-/* Pieces of those who are gone, and, once the others are done, of those who
- * lag, are left for the next round. */
+/* Will somebody of the piece's set, who has not answered, not do so? */
+static bool is_short(const struct coordinator *c, uint32_t id)
+{
+    const struct blockset missing = missing_of(c, id);
+
+    for (uint32_t slot = blockset_next(&missing, 0); slot < BLOCKS_MAX;
+         slot = blockset_next(&missing, slot + 1)) {
+        if (!deal_counts_on(c, slot) ||
+            !work_has(&c->pieces[id], c->slot_link[slot]))
+            return true;
+    }
+    return false;
+}
+
+/* Everybody finishes what it is at, and no more. */
+static void end_early(struct coordinator *c, struct actions *actions)
+{
+    c->segments.ending = true;
+    for (uint32_t slot = 0; slot < c->code.slots; slot++) {
+        if (c->slot_link[slot] != LINK_NONE)
+            deal_slot(c, slot, NULL, 0, actions);
+    }
+}
+
 void combine_balance(struct coordinator *c, struct actions *actions)
 {
     if (!c->segments.planned) {
         spread_out(c, actions);
         return;
     }
+    for (uint32_t id = 0; id < c->piece_count && !c->segments.ending; id++) {
+        if (!c->piece_in[id] && is_short(c, id))
+            end_early(c, actions);
+    }
     for (uint32_t id = 0; id < c->piece_count; id++) {
-        const uint32_t slot = c->segments.owner[id];
-
-        if (c->piece_in[id] || (deal_counts_on(c, slot) &&
-                                work_has(&c->pieces[id], c->slot_link[slot])))
+        if (c->piece_in[id] || deal_awaits(c, id))
             continue;
         c->piece_in[id] = true;
         c->pieces_in++;

@@ -207,10 +207,10 @@ void work_open(struct coordinator *c, uint32_t link, const uint32_t *ids,
 /* Say that it was given more, whether or not it is in the round yet. */
 void work_send(struct coordinator *c, uint32_t link, const uint32_t *ids,
                uint32_t count, struct actions *actions);
-/* It need not answer the piece, and is told that it may skip it.  Should it
- * have begun, its answer is as good as any. */
-void work_take_back(struct coordinator *c, uint32_t id, uint32_t link,
-                    struct actions *actions);
+/* It need not answer these pieces, and is told that it may skip them.  Should
+ * it have begun, its answer is as good as any. */
+void work_take_back(struct coordinator *c, uint32_t link, const uint32_t *ids,
+                    uint32_t count, struct actions *actions);
 /* A piece that was moved may be answered by two: no relay must merge it with
  * others, or one piece counted before would void them all (TALLY-1). */
 void work_alone(struct coordinator *c, uint32_t id, struct actions *actions);
@@ -401,18 +401,19 @@ void segments_close(struct coordinator *c);
 size_t segments_numbers(const struct coordinator *c, const struct code *code);
 /* Give out the pieces of the round. */
 void segments_open(struct coordinator *c, struct actions *actions);
-/* Numbers of an answer to the piece. */
-uint32_t segments_dims(const struct coordinator *c, uint32_t id);
 /* Somebody has the slot who came in mid-round: what was asked of the one before
  * was not asked of it. */
 void segments_seated(struct coordinator *c, uint32_t slot);
-/* Was the member on `link` given the piece in this round? */
-bool segments_asked(const struct coordinator *c, uint32_t link, uint32_t id);
+/* Was the member on `link` given all of its pieces in this round? */
+bool segments_asked(const struct coordinator *c, uint32_t link,
+                    const struct msg_row *msg);
 /* Did it come in mid-round? */
 bool segments_newcomer(const struct coordinator *c, uint32_t link);
+/* Is it of the right length, for pieces of this round? */
+bool segments_fit(const struct coordinator *c, const struct msg_row *msg);
 /* The piece as an item. */
 struct item segments_item(const struct coordinator *c, uint32_t id);
-/* An answer to one of its pieces, finite and of the right length. */
+/* An answer to some of its pieces, finite and fitting. */
 void segments_take(struct coordinator *c, uint32_t link,
                    const struct msg_row *msg, struct actions *actions);
 bool segments_enough(const struct coordinator *c);
@@ -427,6 +428,10 @@ void deal_plan(struct coordinator *c, struct actions *actions);
 void deal_trials(struct coordinator *c, struct actions *actions);
 /* ... or everything to everybody. */
 void deal_all(struct coordinator *c, struct actions *actions);
+/* The slot is to do these pieces, and what it is at: it is told what is new to
+ * it, and what it may skip. */
+void deal_slot(struct coordinator *c, uint32_t slot, const uint32_t *list,
+               uint32_t count, struct actions *actions);
 /* One more answer to a piece whose answers decode badly; false: there is nobody
  * to ask. */
 bool deal_one_more(struct coordinator *c, uint32_t id, struct actions *actions);
@@ -473,9 +478,10 @@ void combine_begin(struct coordinator *c);
 void combine_open(struct coordinator *c, struct actions *actions);
 /* What the slot multiplies its rows with. */
 const double *combine_vector(const struct coordinator *c, uint32_t slot);
-/* False: it is in already, or was not asked of it. */
-bool combine_take(struct coordinator *c, uint32_t slot, uint32_t id,
-                  const double *row);
+/* False: some of it was counted before, or was not asked of the slot. */
+bool combine_counts(const struct coordinator *c, uint32_t slot,
+                    const struct msg_row *msg);
+void combine_add(struct coordinator *c, const double *row);
 void combine_balance(struct coordinator *c, struct actions *actions);
 /* The round is over: is something left, because it did not come? */
 bool combine_more(struct coordinator *c);

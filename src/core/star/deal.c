@@ -109,25 +109,36 @@ static void describe(struct coordinator *c, uint32_t members)
     }
 }
 
-/* The slot is to do these pieces, and what it is at: it is told what is new to
- * it, and what it may skip. */
-static void deal(struct coordinator *c, uint32_t slot, const uint32_t *list,
-                 uint32_t count, struct actions *actions)
+/* All that is not in the deal at hand, nor what it is at. */
+static void take_back(struct coordinator *c, uint32_t slot,
+                      struct actions *actions)
+{
+    const struct segments *s = &c->segments;
+    const uint32_t link = c->slot_link[slot];
+    const uint32_t at = piece_at(c, slot);
+    uint32_t count = 0;
+
+    for (uint32_t id = 0; id < c->piece_count; id++) {
+        if (id != at && s->dealt[id] != s->deals &&
+            work_has(&c->pieces[id], link))
+            c->ids[count++] = id;
+    }
+    if (count > 0)
+        work_take_back(c, link, c->ids, count, actions);
+}
+
+void deal_slot(struct coordinator *c, uint32_t slot, const uint32_t *list,
+               uint32_t count, struct actions *actions)
 {
     struct segments *s = &c->segments;
     uint32_t *given = s->given + (size_t)slot * s->max;
     const uint32_t link = c->slot_link[slot];
-    const uint32_t at = piece_at(c, slot);
     uint32_t fresh = 0;
 
     s->deals++;
     for (uint32_t i = 0; i < count; i++)
         s->dealt[list[i]] = s->deals;
-    for (uint32_t id = 0; id < c->piece_count; id++) {
-        if (id != at && s->dealt[id] != s->deals &&
-            work_has(&c->pieces[id], link))
-            work_take_back(c, id, link, actions);
-    }
+    take_back(c, slot, actions);
     for (uint32_t i = 0; i < count; i++) {
         if (!work_give(c, list[i], link))
             continue;
@@ -193,8 +204,8 @@ void deal_plan(struct coordinator *c, struct actions *actions)
     describe(c, members);
     residual_plan(&s->plan, &task);
     for (uint32_t i = 0; i < members; i++)
-        deal(c, s->members[i].block, s->plan.list + s->plan.first[i],
-             s->plan.first[i + 1] - s->plan.first[i], actions);
+        deal_slot(c, s->members[i].block, s->plan.list + s->plan.first[i],
+                  s->plan.first[i + 1] - s->plan.first[i], actions);
     for (uint32_t i = 0; i < members; i++)
         probe(c, &s->members[i], actions);
 }
@@ -226,7 +237,7 @@ void deal_all(struct coordinator *c, struct actions *actions)
         const uint32_t slot = (first + i) % c->code.slots;
 
         if (c->slot_link[slot] != LINK_NONE)
-            deal(c, slot, &all, 1, actions);
+            deal_slot(c, slot, &all, 1, actions);
     }
 }
 

@@ -41,8 +41,8 @@ void segments_close(struct coordinator *c)
     mem_free(s->given);
     mem_free(s->seated);
     mem_free(s->dealt);
-    mem_free(s->owner);
-    mem_free(s->came);
+    mem_free(s->sets);
+    mem_free(s->whole);
     mem_free(s->answer);
     mem_free(s->part);
     mem_free(s->scratch);
@@ -55,15 +55,6 @@ void segments_close(struct coordinator *c)
     mem_free(s->left);
     residual_close(&s->plan);
     *s = (struct segments){0};
-}
-
-/* Pieces of a round, at most. */
-static uint32_t pieces_max(const struct code *code, bool combined)
-{
-    const uint32_t cut = combined ? code->slots * (COMBINE_CUTS + 2) : 0;
-    const uint32_t most = cut > code->segments ? cut : code->segments;
-
-    return most > code->piece_count ? most : code->piece_count;
 }
 
 /* What is left to multiply, and what each is to multiply with its rows. */
@@ -91,7 +82,8 @@ enum err segments_room(struct coordinator *c, const struct code *code)
     s->max = code->piece_count;
     if (!product_on(c))
         return ERR_OK;
-    s->max = pieces_max(code, c->options.job.copies < 2);
+    if (code->segments > s->max)
+        s->max = code->segments;
     s->need = code->parts;
     s->keeps = spare < code->slots ? spare : code->slots;
     s->rule = code->spec.rule;
@@ -101,8 +93,8 @@ enum err segments_room(struct coordinator *c, const struct code *code)
     s->given = mem_new((size_t)s->max * code->slots, sizeof *s->given);
     s->seated = mem_new(code->slots, sizeof *s->seated);
     s->dealt = mem_new(s->max, sizeof *s->dealt);
-    s->owner = mem_new(s->max, sizeof *s->owner);
-    s->came = mem_new(s->max, sizeof *s->came);
+    s->sets = mem_new(s->max, sizeof *s->sets);
+    s->whole = mem_new(s->max, sizeof *s->whole);
     s->done = mem_new(code->segments, sizeof *s->done);
     s->doing = mem_new(code->segments, sizeof *s->doing);
     s->members = mem_new(code->slots, sizeof *s->members);
@@ -112,8 +104,8 @@ enum err segments_room(struct coordinator *c, const struct code *code)
     s->part = mem_new(code->slots, sizeof *s->part);
     s->scratch = mem_new(segments_numbers(c, code), sizeof *s->scratch);
     if (s->list == NULL || s->kept == NULL || s->given == NULL ||
-        s->seated == NULL || s->dealt == NULL || s->owner == NULL ||
-        s->came == NULL || s->done == NULL || s->doing == NULL ||
+        s->seated == NULL || s->dealt == NULL || s->sets == NULL ||
+        s->whole == NULL || s->done == NULL || s->doing == NULL ||
         s->members == NULL || s->arcs == NULL || s->speeds == NULL ||
         s->answer == NULL || s->part == NULL || s->scratch == NULL)
         return ERR_NOMEM;
@@ -133,6 +125,11 @@ size_t segments_numbers(const struct coordinator *c, const struct code *code)
     const uint32_t cols = block_range(&shape, EVALUATE_BACK);
 
     return (size_t)c->segments.keeps * (rows > cols ? rows : cols);
+}
+
+static uint32_t segment_numbers(const struct coordinator *c, uint32_t id)
+{
+    return c->segments.list[id].end - c->segments.list[id].first;
 }
 
 static double *answer_at(struct coordinator *c, uint32_t id, uint32_t i)
@@ -182,11 +179,11 @@ void segments_open(struct coordinator *c, struct actions *actions)
     /* Who lagged on the way back is not asked again on the same way. */
     for (uint32_t i = 0; i < c->alive && !combine_again(c); i++)
         c->members[c->present[i]].lags = false;
+    lay_pieces(c);
     if (combine_on(c)) {
         combine_open(c, actions);
         return;
     }
-    lay_pieces(c);
     if (asks_all(c)) {
         deal_all(c, actions);
         return;
@@ -197,13 +194,20 @@ void segments_open(struct coordinator *c, struct actions *actions)
 
 /* --- what comes back ----------------------------------------------------- */
 
-uint32_t segments_dims(const struct coordinator *c, uint32_t id)
+/* Pieces that there are, and as many numbers as they have. */
+bool segments_fit(const struct coordinator *c, const struct msg_row *msg)
 {
     const struct block_shape shape = product_blocks(c);
-    const struct segment *segment = &c->segments.list[id];
+    uint64_t numbers = 0;
 
-    return combine_on(c) ? block_out(&shape, c->what.kind)
-                         : segment->end - segment->first;
+    for (uint32_t i = 0; i < msg->count; i++) {
+        if (msg->pieces[i] >= c->piece_count)
+            return false;
+        numbers += segment_numbers(c, msg->pieces[i]);
+    }
+    if (combine_on(c))
+        numbers = block_out(&shape, c->what.kind);
+    return msg->count > 0 && msg->dims == numbers;
 }
 
 void segments_seated(struct coordinator *c, uint32_t slot)
@@ -211,12 +215,18 @@ void segments_seated(struct coordinator *c, uint32_t slot)
     c->segments.seated[slot] = ++c->segments.gives;
 }
 
-bool segments_asked(const struct coordinator *c, uint32_t link, uint32_t id)
+bool segments_asked(const struct coordinator *c, uint32_t link,
+                    const struct msg_row *msg)
 {
     const struct segments *s = &c->segments;
     const uint32_t slot = c->members[link].slot;
+    const uint32_t *given = s->given + (size_t)slot * s->max;
 
-    return s->given[(size_t)slot * s->max + id] > s->seated[slot];
+    for (uint32_t i = 0; i < msg->count; i++) {
+        if (given[msg->pieces[i]] <= s->seated[slot])
+            return false;
+    }
+    return true;
 }
 
 bool segments_newcomer(const struct coordinator *c, uint32_t link)
@@ -230,7 +240,7 @@ static void spare(struct coordinator *c, uint32_t id, struct actions *actions)
     struct piece_state *piece = &c->pieces[id];
 
     while (piece->assignee_count > 0)
-        work_take_back(c, id, piece->assignee[piece->assignee_count - 1],
+        work_take_back(c, piece->assignee[piece->assignee_count - 1], &id, 1,
                        actions);
 }
 
@@ -387,13 +397,13 @@ static bool contradicts(struct coordinator *c, uint32_t slot, uint32_t id,
 {
     const struct segment *segment = &c->segments.list[id];
 
-    return !combine_on(c) && blockset_has(&segment->from, slot) &&
+    return blockset_has(&segment->from, slot) &&
            memcmp(answer_of(c, id, slot), row,
                   (segment->end - segment->first) * sizeof *row) != 0;
 }
 
-static void trace_row(struct coordinator *c, uint32_t link, uint32_t id,
-                      const struct msg_row *msg, struct actions *actions)
+static void trace_piece(struct coordinator *c, uint32_t link, uint32_t id,
+                        const struct msg_row *msg, struct actions *actions)
 {
     const struct block_shape shape = product_blocks(c);
     const struct segment *segment = &c->segments.list[id];
@@ -405,32 +415,84 @@ static void trace_row(struct coordinator *c, uint32_t link, uint32_t id,
     trace->key = msg->key;
     trace->a = id;
     trace->b = strips.end - strips.first;
-    answers_trace(c, link, msg->compute_us, trace);
+    answers_trace(c, link, msg->compute_us / msg->count, trace);
+}
+
+static void count(struct coordinator *c, uint32_t link, uint32_t id,
+                  const struct msg_row *msg, struct actions *actions)
+{
+    round_slot_in(c, c->members[link].slot);
+    c->stats.pieces_merged++;
+    trace_piece(c, link, id, msg, actions);
+}
+
+static void note_duplicate(struct coordinator *c, uint32_t link, uint32_t id,
+                           struct actions *actions)
+{
+    c->stats.duplicates++;
+    coordinator_trace(c, actions, TRACE_DUPLICATE, link)->a = id;
+}
+
+/* One piece after the other. */
+static void take_apart(struct coordinator *c, uint32_t link,
+                       const struct msg_row *msg, struct actions *actions)
+{
+    const uint32_t slot = c->members[link].slot;
+    const double *row = msg->row;
+    bool lies = false;
+
+    for (uint32_t i = 0; i < msg->count; i++) {
+        const uint32_t id = msg->pieces[i];
+
+        deal_answered(c, link, id);
+        if (keep(c, slot, id, row)) {
+            count(c, link, id, msg, actions);
+            try_decode(c, id, actions);
+        } else {
+            note_duplicate(c, link, id, actions);
+            lies = lies || contradicts(c, slot, id, row);
+        }
+        row += segment_numbers(c, id);
+    }
+    if (lies)
+        trust_strike(c, link, POISON_LIE, actions);
+}
+
+/* Input coding: their sum.  If one piece was counted before, the others are
+ * lost with it: they stay owed, and are asked for again. */
+static void take_together(struct coordinator *c, uint32_t link,
+                          const struct msg_row *msg, struct actions *actions)
+{
+    const uint32_t slot = c->members[link].slot;
+
+    if (!combine_counts(c, slot, msg)) {
+        note_duplicate(c, link, msg->pieces[0], actions);
+        for (uint32_t i = 0; i < msg->count; i++) {
+            if (blockset_has(&c->segments.list[msg->pieces[i]].from, slot))
+                deal_answered(c, link, msg->pieces[i]);
+        }
+        return;
+    }
+    combine_add(c, msg->row);
+    for (uint32_t i = 0; i < msg->count; i++) {
+        const uint32_t id = msg->pieces[i];
+
+        blockset_add(&c->segments.list[id].from, slot);
+        deal_answered(c, link, id);
+        count(c, link, id, msg, actions);
+        if (!deal_awaits(c, id))
+            piece_arrived(c, id, actions);
+    }
 }
 
 /* The answer of the member on `link`, in shape and finite. */
 void segments_take(struct coordinator *c, uint32_t link,
                    const struct msg_row *msg, struct actions *actions)
 {
-    const struct member *member = &c->members[link];
-    const uint32_t id = msg->piece;
-
-    deal_answered(c, link, id);
-    if (!(combine_on(c) ? combine_take(c, member->slot, id, msg->row)
-                        : keep(c, member->slot, id, msg->row))) {
-        c->stats.duplicates++;
-        coordinator_trace(c, actions, TRACE_DUPLICATE, link)->a = id;
-        if (contradicts(c, member->slot, id, msg->row))
-            trust_strike(c, link, POISON_LIE, actions);
-        return;
-    }
-    round_slot_in(c, member->slot);
-    c->stats.pieces_merged++;
-    trace_row(c, link, id, msg, actions);
     if (combine_on(c))
-        piece_arrived(c, id, actions);
+        take_together(c, link, msg, actions);
     else
-        try_decode(c, id, actions);
+        take_apart(c, link, msg, actions);
 }
 
 bool segments_enough(const struct coordinator *c)

@@ -7,9 +7,10 @@
  * was delivered counts, also from members who are gone.
  *
  *     SCORES, BACK   piece g: [g n/G, (g+1) n/G) of the n numbers, of any block
- *     COMBINE        a range of rows of one block, with a vector of its own
- *                    (input coding): needs just that answer.  What does not
- *                    come is coded anew for others, in a further round
+ *     COMBINE        piece g: rows [g n/G, (g+1) n/G) of each of a set of
+ *                    blocks, chosen in advance, with vectors of their own
+ * (input coding): needs all of them.  What does not come is for others, in a
+ * further round
  *
  * mds is G = 1, asked of everybody at once; cec gives each member an arc of the
  * pieces by its speed, and what is missing anew whenever somebody leaves, joins
@@ -24,8 +25,6 @@
 #include "base/time.h"
 #include "code/blockset.h"
 #include "code/residual.h"
-
-#define COMBINE_CUTS 4u /* Pieces of a member. */
 
 struct segment {
     uint32_t first, end;  /* Of the numbers, or rows. */
@@ -68,15 +67,13 @@ struct segments {
     double *scratch;
     /* Input coding: combine.c. */
     double *own;  /* slots x rows of a block: what each multiplies. */
-    double *left; /* parts x rows of a block: what is to be multiplied, ... */
-    uint32_t left_first, left_end; /* ... of these rows, beyond the last of a
-                                      block counted from its first, ... */
-    uint32_t groups;               /* ... in so many. */
-    uint32_t *owner;               /* Of each piece: its slot. */
-    bool *came;                    /* ... and is it in the sum? */
-    bool planned;                  /* Pieces were given out, ... */
-    bool ill;                      /* ... or no set of those here will do. */
-    bool again;                    /* Some did not come the first time. */
+    double *left; /* parts x rows of a block: what is to be multiplied. */
+    struct blockset *sets; /* Of each piece: those who are asked for it, ... */
+    bool *whole;           /* ... and were all of them counted? */
+    bool planned;          /* Pieces were given out, ... */
+    bool ill;              /* ... or no set of those here will do. */
+    bool ending;           /* What was not begun was taken back. */
+    bool again;            /* Some did not come the first time. */
 };
 
 #endif /* CORE_STAR_SEGMENTS_H */

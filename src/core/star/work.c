@@ -326,24 +326,20 @@ void work_send(struct coordinator *c, uint32_t link, const uint32_t *ids,
         ship_items(c, link, items, count, actions);
 }
 
-static void drop(struct coordinator *c, uint32_t link, uint32_t id,
-                 struct actions *actions)
+void work_take_back(struct coordinator *c, uint32_t link, const uint32_t *ids,
+                    uint32_t count, struct actions *actions)
 {
     struct msg_work *msg = &coordinator_send(c, actions, link, MSG_DROP)->drop;
-    struct item *item = take_items(c, 1);
+    struct item *items = take_items(c, count);
 
-    *item = item_of(c, id, &c->members[link]);
+    for (uint32_t i = 0; i < count; i++) {
+        items[i] = item_of(c, ids[i], &c->members[link]);
+        (void)work_take(c, ids[i], link);
+    }
     msg->key = c->key;
     msg->assignment = c->members[link].assignment;
-    msg->count = 1;
-    msg->items = item;
-}
-
-void work_take_back(struct coordinator *c, uint32_t id, uint32_t link,
-                    struct actions *actions)
-{
-    drop(c, link, id, actions);
-    (void)work_take(c, id, link);
+    msg->count = count;
+    msg->items = items;
 }
 
 /* --- pieces that several may answer -------------------------------------- */

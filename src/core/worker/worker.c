@@ -48,6 +48,8 @@ void worker_close(struct worker *worker)
     tally_close(&worker->sent);
     mem_free(worker->row);
     mem_free(worker->gradient);
+    mem_free(worker->spans);
+    mem_free(worker->answered);
     mem_free(worker->queue);
     mem_free(worker->block_terms);
     for (int i = 0; i < 2; i++) {

@@ -121,8 +121,14 @@ struct worker {
     bool delayed; /* The additive delay of this round is spent. */
     struct worker_item *queue;
     uint32_t queue_count, queue_capacity;
-    uint32_t at;     /* queue[at] is computed now or next. */
-    bool computing;  /* ACTION_COMPUTE is out. */
+    uint32_t at;              /* queue[at] is computed now or next, ... */
+    uint32_t joined;          /* ... and while it is, so many in all with it. */
+    bool singly;              /* Products of this round: no others with it. */
+    struct block_span *spans; /* SEGMENTS_MAX, in the driver's hands too. */
+    uint32_t *answered;       /* The same, behind ROW. */
+    double product_us[EVALUATE_LAST + 1]; /* A number of each kind took;
+                                             0: not known. */
+    bool computing;                       /* ACTION_COMPUTE is out. */
     bool cancelling; /* ... and its result is not wanted any more. */
     bool holding;    /* Computed, waiting for the injected delay. */
     time_us release_at;

@@ -31,6 +31,8 @@ static enum err job_room(struct worker *worker, const struct job *job)
     worker->queue = mem_new(worker->queue_capacity, sizeof *worker->queue);
     worker->block_terms =
         mem_new(job->products ? job->chunks : 0, sizeof *worker->block_terms);
+    worker->spans = mem_new(SEGMENTS_MAX, sizeof *worker->spans);
+    worker->answered = mem_new(SEGMENTS_MAX, sizeof *worker->answered);
     worker->row = mem_new((size_t)job->sum_dims + 1, sizeof *worker->row);
     worker->gradient =
         mem_new((size_t)job->sum_dims + 1, sizeof *worker->gradient);
@@ -45,7 +47,8 @@ static enum err job_room(struct worker *worker, const struct job *job)
             return ERR_NOMEM;
     }
     if (worker->queue == NULL || worker->row == NULL ||
-        worker->gradient == NULL || worker->block_terms == NULL)
+        worker->gradient == NULL || worker->block_terms == NULL ||
+        worker->spans == NULL || worker->answered == NULL)
         return ERR_NOMEM;
     return ERR_OK;
 }
@@ -213,7 +216,7 @@ void worker_link_leave(struct worker *worker, struct actions *actions)
     worker->leave_at = worker->now + LEAVE_RESEND_US;
 }
 
-/* Leave in good order: the piece at hand is finished and sent (a delay is cut
+/* Leave in good order: what is at hand is finished and sent (a delay is cut
  * short), the rest goes back to the coordinator with LEAVE. */
 void worker_leave(struct worker *worker, struct actions *actions)
 {
@@ -229,8 +232,7 @@ void worker_leave(struct worker *worker, struct actions *actions)
         worker_round_end(worker,
                          actions); /* Part of a coded row is of no use. */
     if (worker->at < worker->queue_count)
-        worker->queue_count =
-            worker->at + (worker->computing || worker->holding ? 1 : 0);
+        worker->queue_count = worker->at + worker_pieces_begun(worker);
     if (worker->holding)
         worker_pieces_deliver(worker, actions);
 }

@@ -5,6 +5,7 @@
  *   worker_link.c    dialling, greetings, the job, beats, the goodbye
  *   worker_round.c   which round it obeys
  *   worker_pieces.c  pieces, from the queue to the answer
+ *   worker_products.c  ... of products, several at a time
  *   worker_data.c    the chunks it holds, can fetch, and lacks
  */
 #ifndef CORE_WORKER_PARTS_H
@@ -60,15 +61,28 @@ void worker_pieces_add(struct worker *worker, const struct item *items,
                        uint32_t count, bool row);
 struct worker_item *worker_pieces_find(struct worker *worker, uint32_t id);
 uint32_t worker_pieces_left(const struct worker *worker);
+/* So many, from queue[at] on, are finished whatever happens to the others. */
+uint32_t worker_pieces_begun(const struct worker *worker);
 /* Begin with the next, if it is time and its data are here. */
 void worker_pieces_next(struct worker *worker, struct actions *actions);
 void worker_pieces_computed(struct worker *worker, const struct event *event,
                             struct actions *actions);
 /* The piece at hand is computed and any delay is over: answer it. */
 void worker_pieces_deliver(struct worker *worker, struct actions *actions);
+bool worker_pieces_has_data(const struct worker *worker,
+                            const struct worker_item *item);
 bool worker_busy(const struct worker *worker);
 /* The block of coded data that it holds or is about to; or rows. */
 struct block_share worker_share(const struct worker *worker);
+
+/* worker_products.c */
+/* With the piece at hand, and those that follow it if they are quick. */
+void worker_products_start(struct worker *worker, struct actions *actions);
+/* They were computed, and take so long with injected delays. */
+void worker_products_took(struct worker *worker, double us);
+void worker_products_send(struct worker *worker, struct actions *actions);
+/* Of all that are computed together. */
+uint32_t worker_products_numbers(const struct worker *worker);
 
 /* worker_data.c: the worker's chunks.  Callers then look for work. */
 MUST_CHECK enum err worker_data_room(struct worker *worker,

@@ -20,6 +20,14 @@ uint32_t worker_pieces_left(const struct worker *worker)
     return count;
 }
 
+/* One that waits for a computation that was called off counts as begun. */
+uint32_t worker_pieces_begun(const struct worker *worker)
+{
+    if (!worker->computing && !worker->holding)
+        return 0;
+    return worker->cancelling ? 1 : worker->joined;
+}
+
 struct worker_item *worker_pieces_find(struct worker *worker, uint32_t id)
 {
     for (uint32_t i = worker->at; i < worker->queue_count; i++) {
@@ -84,29 +92,6 @@ struct block_share worker_share(const struct worker *worker)
                                 .terms = worker->block_terms};
 }
 
-/* A ROW of this very step still points at the numbers of the last piece. */
-static void start_product(struct worker *worker, const struct item *item,
-                          struct actions *actions)
-{
-    struct action *action = actions_add(actions, ACTION_COMPUTE);
-    double *const before = worker->row;
-
-    worker->row = worker->gradient;
-    worker->gradient = before;
-    action->kept = worker->kept;
-    action->computation = (struct computation){
-        .what = {.kind = worker->kind, .w = worker->w},
-        .first = item->first,
-        .end = item->end,
-        .share = worker_share(worker),
-        .step = worker->key.step,
-        .vector = worker->row,
-    };
-    worker->in_use = worker->live;
-    worker->computing = true;
-    pulse_compute(&worker->pulse, worker->now, worker->key.step, item->id);
-}
-
 static void start_compute(struct worker *worker, const struct item *item,
                           struct actions *actions)
 {
@@ -134,6 +119,7 @@ static void start_compute(struct worker *worker, const struct item *item,
         .tally = &worker->tally,
         .vector = worker->gradient,
     };
+    worker->joined = 1;
     worker->in_use = worker->live;
     worker->computing = true;
     pulse_compute(&worker->pulse, worker->now, worker->key.step, item->id);
@@ -151,8 +137,8 @@ static struct shards needs_of(const struct worker *worker,
     return (struct shards){strips.first, strips.end};
 }
 
-static bool has_data(const struct worker *worker,
-                     const struct worker_item *item)
+bool worker_pieces_has_data(const struct worker *worker,
+                            const struct worker_item *item)
 {
     const struct shards needs = needs_of(worker, &item->item);
 
@@ -170,7 +156,7 @@ static void bring_forward(struct worker *worker)
         return;
     while (i < worker->queue_count &&
            (worker->queue[i].dropped || worker->queue[i].coded ||
-            !has_data(worker, &worker->queue[i])))
+            !worker_pieces_has_data(worker, &worker->queue[i])))
         i++;
     if (i > worker->at && i < worker->queue_count) {
         const struct worker_item found = worker->queue[i];
@@ -193,12 +179,12 @@ void worker_pieces_next(struct worker *worker, struct actions *actions)
         return;
     bring_forward(worker);
     item = &worker->queue[worker->at].item;
-    if (!has_data(worker, &worker->queue[worker->at])) {
+    if (!worker_pieces_has_data(worker, &worker->queue[worker->at])) {
         const struct shards needs = needs_of(worker, item);
 
         worker_data_need(worker, needs.first, needs.end, actions);
     } else if (evaluation_is_product(worker->kind)) {
-        start_product(worker, item, actions);
+        worker_products_start(worker, actions);
     } else {
         start_compute(worker, item, actions);
     }
@@ -225,32 +211,10 @@ static void send_row(struct worker *worker, struct actions *actions)
     struct msg_row *row = &worker_send(actions, MSG_ROW)->row;
 
     row->key = worker->key;
-    row->piece = 0;
+    row->count = 0;
     row->compute_us = worker->compute_us;
     row->dims = worker->sum_dims;
     row->row = worker->row;
-}
-
-/* Numbers that a range of the product has. */
-static uint32_t product_dims(const struct worker *worker,
-                             const struct item *item)
-{
-    return worker->kind == EVALUATE_COMBINE
-               ? block_out(&worker->shape, worker->kind)
-               : item->end - item->first;
-}
-
-static void send_product(struct worker *worker, const struct item *item,
-                         struct actions *actions)
-{
-    struct msg_row *row = &worker_send(actions, MSG_ROW)->row;
-
-    row->key = worker->key;
-    row->piece = item->id;
-    row->compute_us = worker->compute_us;
-    row->dims = product_dims(worker, item);
-    row->row = worker->row;
-    worker->row[row->dims] = 0; /* A product has no loss. */
 }
 
 /* Coded rounds: row += coefficient * gradient of the piece, in the order of
@@ -276,26 +240,27 @@ void worker_pieces_deliver(struct worker *worker, struct actions *actions)
     pulse_release(&worker->pulse, worker->now);
     worker->holding = false;
     if (evaluation_is_product(worker->kind))
-        send_product(worker, &done->item, actions);
+        worker_products_send(worker, actions);
     else if (!done->coded)
         send_tally(worker, &done->item, actions);
     else if (row && !worker->coded_failed)
         send_row(worker, actions);
     if (!done->coded || row)
         worker->compute_us = 0;
-    worker->at++;
+    worker->at += worker->joined;
     worker_pieces_next(worker, actions);
 }
 
-/* Of all that is computed in a step, which is two rounds where it is products
- * with blocks. */
-static double share_of(const struct worker *worker, const struct item *item)
+/* What was computed last, of all that is computed in a step: two rounds where
+ * it is products with blocks. */
+static double share_of(const struct worker *worker)
 {
-    const double count = item->end - item->first;
+    const struct item *item = &worker->queue[worker->at].item;
 
     if (!evaluation_is_product(worker->kind))
-        return count / worker->job.chunks;
-    return count / block_range(&worker->shape, worker->kind) *
+        return (double)(item->end - item->first) / worker->job.chunks;
+    return (double)worker_products_numbers(worker) /
+           block_range(&worker->shape, worker->kind) *
            block_chunks(&worker->shape) / worker->job.chunks / 2;
 }
 
@@ -303,12 +268,13 @@ static double share_of(const struct worker *worker, const struct item *item)
  * the proportional ones for every piece. */
 static time_us delay_of(struct worker *worker, int64_t compute_us)
 {
-    const struct item *item = &worker->queue[worker->at].item;
     double delay_us = worker->delay_factor * (double)compute_us +
-                      worker->delay_share_s * 1e6 * share_of(worker, item);
+                      worker->delay_share_s * 1e6 * share_of(worker);
     const bool sends =
         !worker->queue[worker->at].coded || worker->coded_left == 1;
 
+    if (evaluation_is_product(worker->kind))
+        worker_products_took(worker, (double)compute_us + delay_us);
     if (!worker->delayed && sends) {
         delay_us += worker->delay_s * 1e6;
         worker->delayed = true;
@@ -330,6 +296,17 @@ static void refuse(struct worker *worker, struct actions *actions)
     worker_pieces_next(worker, actions);
 }
 
+/* Which of several it was is seen when they are computed one by one. */
+static void fail(struct worker *worker, struct actions *actions)
+{
+    if (worker->joined == 1) {
+        refuse(worker, actions);
+        return;
+    }
+    worker->singly = true;
+    worker_pieces_next(worker, actions);
+}
+
 /* Of the piece, as shards that it reads where it is a product. */
 static uint32_t chunks_of(const struct worker *worker, const struct item *item)
 {
@@ -341,9 +318,13 @@ static uint32_t chunks_of(const struct worker *worker, const struct item *item)
 
 static uint32_t computed_chunks(const struct worker *worker)
 {
+    uint32_t chunks = 0;
+
     if (worker->cancelling || worker->at >= worker->queue_count)
         return 0;
-    return chunks_of(worker, &worker->queue[worker->at].item);
+    for (uint32_t i = 0; i < worker->joined; i++)
+        chunks += chunks_of(worker, &worker->queue[worker->at + i].item);
+    return chunks;
 }
 
 bool worker_busy(const struct worker *worker)
@@ -385,11 +366,11 @@ void worker_pieces_computed(struct worker *worker, const struct event *event,
         return;
     }
     if (event->err != ERR_OK && !BUG(BUG_OLD_COMPUTE)) {
-        refuse(worker, actions);
+        fail(worker, actions);
         return;
     }
     worker->compute_us += event->compute_us;
-    worker->chunks_done += chunks_of(worker, item);
+    worker->chunks_done += computed_chunks(worker);
     if (worker->queue[worker->at].coded)
         add_to_row(worker, item);
     delay_us = worker->leaving ? 0 : delay_of(worker, event->compute_us);

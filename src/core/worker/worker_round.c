@@ -105,6 +105,7 @@ static void round_open(struct worker *worker, const struct msg_round *msg,
     worker->coded = msg->coded;
     worker->coded_failed = false;
     worker->coded_left = 0;
+    worker->singly = false;
     worker->delay_s = msg->delay_s;
     worker->delay_factor = msg->delay_factor;
     worker->delay_share_s = msg->delay_share_s;
@@ -236,6 +237,14 @@ void worker_work(struct worker *worker, const struct msg_work *msg,
     worker_pieces_next(worker, actions);
 }
 
+static bool is_begun(const struct worker *worker,
+                     const struct worker_item *item)
+{
+    const struct worker_item *first = worker->queue + worker->at;
+
+    return item >= first && item < first + worker_pieces_begun(worker);
+}
+
 /* Pieces another worker has taken over.  One that is being computed goes on:
  * the first answer counts. */
 void worker_drop(struct worker *worker, const struct msg_work *msg)
@@ -244,10 +253,8 @@ void worker_drop(struct worker *worker, const struct msg_work *msg)
         return;
     for (uint32_t i = 0; i < msg->count; i++) {
         struct worker_item *item = worker_pieces_find(worker, msg->items[i].id);
-        const bool begun = item == &worker->queue[worker->at] &&
-                           (worker->computing || worker->holding);
 
-        if (item != NULL && !begun)
+        if (item != NULL && !is_begun(worker, item))
             item->dropped = true;
     }
 }

@@ -413,8 +413,7 @@ static void combine_some(void *context, uint32_t thread, uint32_t item)
 static void add_panels(const struct product *product, uint32_t panels,
                        double *out)
 {
-    memcpy(out, product->out, product->stride * sizeof *out);
-    for (uint32_t panel = 1; panel < panels; panel++) {
+    for (uint32_t panel = 0; panel < panels; panel++) {
         const double *from = product->out + (size_t)panel * product->stride;
 
         for (uint32_t j = 0; j < product->stride; j++)
@@ -422,9 +421,10 @@ static void add_panels(const struct product *product, uint32_t panels,
     }
 }
 
-/* Panels depend on the shape alone, not on who adds them up: so the sum has
- * the same bits whatever the number of threads. */
-static enum err combine(struct product *product, struct pool *pool)
+/* Adds to `out`, which is zeros at `first`.  Panels depend on the shape alone,
+ * not on who adds them up: so the sum has the same bits whatever the number of
+ * threads. */
+static enum err combine(struct product *product, bool first, struct pool *pool)
 {
     const uint32_t fit = TILE_DOUBLES / product->stride;
     double *const out = product->out;
@@ -433,17 +433,50 @@ static enum err combine(struct product *product, struct pool *pool)
     product->rows_each = fit > COMBINE_ROWS ? fit : COMBINE_ROWS;
     product->blocks = items(product->stride, COMBINE_COLS);
     panels = items(product->rows, product->rows_each);
-    if (panels > 1)
+    if (panels > 1 || !first)
         product->out = mem_new((size_t)panels * product->stride, sizeof *out);
     if (product->out == NULL)
         return ERR_NOMEM;
-    if (panels == 0)
-        memset(out, 0, product->stride * sizeof *out);
     pool->run(pool, combine_some, product, panels * product->blocks);
-    if (panels > 1) {
+    if (product->out != out) {
         add_panels(product, panels, out);
         mem_free(product->out);
     }
+    return ERR_OK;
+}
+
+static struct block_span span_of(const struct computation *asked, uint32_t i)
+{
+    return asked->spans != NULL ? asked->spans[i]
+                                : (struct block_span){asked->first, asked->end};
+}
+
+/* `done` numbers are there; returns in *done how many are then. */
+static enum err multiply_span(const struct coded *coded,
+                              const struct computation *asked,
+                              struct block_span span, struct product product,
+                              struct pool *pool, uint32_t *done)
+{
+    const struct block_shape *shape = &coded->shape;
+    const enum evaluation_kind kind = asked->what.kind;
+    const bool first = *done == 0;
+    const void *matrix = kind == EVALUATE_BACK ? coded->wide : coded->tall;
+
+    CHECK(span.first <= span.end && span.end <= block_range(shape, kind));
+    CHECK(
+        has_strips(coded, block_strips_of(shape, kind, span.first, span.end)));
+    product.matrix = (const char *)matrix +
+                     (size_t)span.first * product.stride * number_bytes(shape);
+    product.rows = span.end - span.first;
+    if (kind == EVALUATE_COMBINE) {
+        product.in += span.first;
+        *done = product.stride;
+        return combine(&product, first, pool);
+    }
+    product.out += *done;
+    *done += product.rows;
+    pool->run(pool, multiply_some, &product,
+              items(product.rows, product.rows_each));
     return ERR_OK;
 }
 
@@ -452,40 +485,33 @@ enum err coded_multiply(const struct coded *coded,
                         struct pool *pool, const struct flag *cancel)
 {
     const struct block_shape *shape = &coded->shape;
-    const enum evaluation_kind kind = asked->what.kind;
-    const bool back = kind == EVALUATE_BACK;
+    const bool back = asked->what.kind == EVALUATE_BACK;
     const uint32_t stride = block_pad(back ? shape->rows : shape->cols);
-    struct product product = {
+    const uint32_t spans = asked->spans != NULL ? asked->span_count : 1;
+    const struct product product = {
         .isa = isa,
-        .matrix = (const char *)(back ? coded->wide : coded->tall) +
-                  (size_t)asked->first * stride * number_bytes(shape),
         .narrow = shape->narrow,
         .in = asked->what.w,
         .out = asked->vector,
-        .rows = asked->end - asked->first,
         .stride = stride,
         .rows_each = 1 + TILE_DOUBLES / stride,
         .cancel = cancel,
     };
-    uint32_t count = product.rows;
+    uint32_t done = 0;
     enum err err = ERR_OK;
 
     CHECK(!back || shape->copies == 2);
-    CHECK(asked->first <= asked->end);
-    CHECK(asked->end <= block_range(shape, kind));
-    CHECK(has_strips(coded,
-                     block_strips_of(shape, kind, asked->first, asked->end)));
-    if (kind == EVALUATE_COMBINE) {
-        product.in += asked->first;
-        count = stride;
-        err = combine(&product, pool);
-    } else {
-        pool->run(pool, multiply_some, &product,
-                  items(product.rows, product.rows_each));
+    if (asked->what.kind == EVALUATE_COMBINE)
+        memset(asked->vector, 0, stride * sizeof *asked->vector);
+    for (uint32_t i = 0; i < spans && err == ERR_OK; i++) {
+        if (raised(cancel))
+            return ERR_CANCELLED;
+        err = multiply_span(coded, asked, span_of(asked, i), product, pool,
+                            &done);
     }
     if (raised(cancel))
         return ERR_CANCELLED;
     if (err != ERR_OK)
         return err;
-    return vec_finite(asked->vector, count) ? ERR_OK : ERR_RANGE;
+    return vec_finite(asked->vector, done) ? ERR_OK : ERR_RANGE;
 }

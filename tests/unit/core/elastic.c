@@ -64,7 +64,8 @@ void elastic_answer_with(struct play *play, uint32_t link, uint32_t id,
 
     row[0] = number;
     msg.row = (struct msg_row){.key = c->key,
-                               .piece = id,
+                               .count = 1,
+                               .pieces = &id,
                                .compute_us = 10,
                                .dims = c->what.kind == EVALUATE_COMBINE
                                            ? COLS

@@ -153,6 +153,7 @@ static void multiply(const struct msg_round *round, double *out)
 /* All answer but the last; `rounds` has a letter more. */
 static void answer_round(struct play *play, char *rounds)
 {
+    static const uint32_t whole = 0; /* A product in one piece. */
     struct msg answer[SLOTS] = {{0}};
     double row[SLOTS][ROWS] = {{0}};
     char letter = '?';
@@ -168,6 +169,8 @@ static void answer_round(struct play *play, char *rounds)
         answer[action->link].kind = MSG_ROW;
         answer[action->link].row = (struct msg_row){
             .key = play->key,
+            .count = 1,
+            .pieces = &whole,
             .dims = letter == 'S' ? ROWS / PARTS : DIMS / PARTS,
             .row = row[action->link]};
     }

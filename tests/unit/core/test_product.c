@@ -254,19 +254,229 @@ static void test_pieces(void **state)
     action->computation.vector[0] = 44;
     data(&play, 0, block);
     computed(&play, ERR_OK);
-    assert_int_equal(stage_find(&play.actions, MSG_ROW)->row.piece, 9);
+    assert_int_equal(stage_find(&play.actions, MSG_ROW)->row.pieces[0], 9);
     assert_int_equal(stage_find(&play.actions, MSG_ROW)->row.dims, 4);
     first = stage_find(&play.actions, MSG_ROW)->row.row;
     action = stage_find_action(&play.actions, ACTION_COMPUTE);
     action->computation.vector[0] = 11;
     assert_true(first[0] == 44);
     computed(&play, ERR_OK);
-    assert_int_equal(stage_find(&play.actions, MSG_ROW)->row.piece, 7);
+    assert_int_equal(stage_find(&play.actions, MSG_ROW)->row.pieces[0], 7);
     assert_true(stage_find(&play.actions, MSG_ROW)->row.row[0] == 11);
     hear(&play, &msg); /* Its answers were lost: all of them again. */
     computed(&play, ERR_OK);
-    computed(&play, ERR_OK);
-    assert_int_equal(stage_count_msg(&play.actions, MSG_ROW), 1);
+    assert_int_equal(stage_find(&play.actions, MSG_ROW)->row.count, 2);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
+    close_play(&play);
+}
+
+/* Pieces of two rows each, whose ids are these. */
+static const struct item four[] = {
+    {5, 0, 2, 1}, {6, 2, 4, 1}, {3, 6, 8, 1}, {4, 4, 6, 1}};
+
+static void give_four(struct play *play, enum evaluation_kind kind)
+{
+    struct msg msg = product(play, kind);
+
+    msg.round.items = four;
+    msg.round.count = 4;
+    hear(play, &msg);
+}
+
+static void took(struct play *play, int64_t us)
+{
+    step(play, (struct event){.kind = EVENT_COMPUTED, .compute_us = us});
+}
+
+/* So many pieces are being computed, from four[first] on. */
+static void assert_computes(const struct play *play, uint32_t first,
+                            uint32_t count)
+{
+    const struct action *action =
+        stage_find_action(&play->actions, ACTION_COMPUTE);
+
+    assert_non_null(action);
+    assert_int_equal(action->computation.span_count, count);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(action->computation.spans[i].first,
+                         four[first + i].first);
+        assert_int_equal(action->computation.spans[i].end, four[first + i].end);
+    }
+}
+
+static void assert_answers(const struct play *play, uint32_t first,
+                           uint32_t count, uint32_t dims)
+{
+    const struct msg *msg = stage_find(&play->actions, MSG_ROW);
+
+    assert_non_null(msg);
+    assert_int_equal(msg->row.count, count);
+    assert_int_equal(msg->row.dims, dims);
+    for (uint32_t i = 0; i < count; i++)
+        assert_int_equal(msg->row.pieces[i], four[first + i].id);
+}
+
+/* The first shows how long they take; the others go together. */
+static void test_quick_pieces_together(void **state)
+{
+    static const enum evaluation_kind kinds[] = {EVALUATE_SCORES,
+                                                 EVALUATE_COMBINE};
+
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        const bool sum = kinds[i] == EVALUATE_COMBINE;
+        struct play play;
+
+        open_play(&play, true, true);
+        give_four(&play, kinds[i]);
+        assert_computes(&play, 0, 1);
+        took(&play, 10);
+        assert_answers(&play, 0, 1, sum ? COLS : 2);
+        assert_computes(&play, 1, 3);
+        took(&play, 30);
+        assert_answers(&play, 1, 3, sum ? COLS : 6);
+        assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
+        give_four(&play, kinds[i]); /* The next round: it is known. */
+        assert_computes(&play, 0, 4);
+        close_play(&play);
+    }
+}
+
+/* 20 ms are the most, with what is injected; a quick one that became slow goes
+ * alone again. */
+static void test_slow_pieces_alone(void **state)
+{
+    struct play play;
+    struct msg msg;
+
+    (void)state;
+    open_play(&play, true, true);
+    give_four(&play, EVALUATE_SCORES);
+    took(&play, 11 * MS_US);
+    assert_computes(&play, 1, 1);
+    took(&play, 9 * MS_US);
+    assert_answers(&play, 1, 1, 2);
+    assert_computes(&play, 2, 2);
+    took(&play, 50 * MS_US);
+    assert_answers(&play, 2, 2, 4);
+    give_four(&play, EVALUATE_SCORES);
+    assert_computes(&play, 0, 1);
+    msg = product(&play, EVALUATE_SCORES);
+    msg.round.items = four;
+    msg.round.count = 4;
+    msg.round.delay_share_s = 1; /* A piece is 1/16 of the rows, in two rounds:
+                                    31 ms. */
+    hear(&play, &msg);
+    took(&play, 10); /* That of the round before. */
+    assert_computes(&play, 0, 1);
+    took(&play, 10);
+    assert_null(stage_find(&play.actions, MSG_ROW));
+    play.now += 32 * MS_US;
+    step(&play, (struct event){.kind = EVENT_TIME});
+    assert_answers(&play, 0, 1, 2);
+    assert_computes(&play, 1, 1);
+    close_play(&play);
+}
+
+/* What is being computed is not dropped; what waits is, and parts the rest. */
+static void test_drop_of_several(void **state)
+{
+    static const struct item more[] = {{8, 0, 2, 1}, {9, 2, 4, 1}};
+    struct play play;
+    struct msg drop = {.kind = MSG_DROP};
+    struct msg work = {.kind = MSG_WORK};
+
+    (void)state;
+    open_play(&play, true, true);
+    give_four(&play, EVALUATE_SCORES);
+    took(&play, 10);
+    assert_computes(&play, 1, 3);
+    work.work = (struct msg_work){
+        .key = play.worker.key, .assignment = 9, .count = 2, .items = more};
+    hear(&play, &work);
+    drop.drop = (struct msg_work){.key = play.worker.key, .count = 1};
+    drop.drop.items = &four[2];
+    hear(&play, &drop);
+    drop.drop.items = &more[0];
+    hear(&play, &drop);
+    took(&play, 30);
+    assert_answers(&play, 1, 3, 6);
+    assert_int_equal(
+        stage_find_action(&play.actions, ACTION_COMPUTE)->computation.first, 2);
+    took(&play, 10);
+    assert_int_equal(stage_find(&play.actions, MSG_ROW)->row.pieces[0], 9);
+    close_play(&play);
+}
+
+/* One of several is not finite: it is found, and the others are answered. */
+static void test_one_of_several_refused(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_play(&play, true, true);
+    give_four(&play, EVALUATE_SCORES);
+    took(&play, 10);
+    assert_computes(&play, 1, 3);
+    computed(&play, ERR_RANGE);
+    assert_null(stage_find(&play.actions, MSG_REFUSE));
+    assert_computes(&play, 1, 1);
+    took(&play, 10);
+    assert_answers(&play, 1, 1, 2);
+    computed(&play, ERR_RANGE);
+    assert_int_equal(stage_find(&play.actions, MSG_REFUSE)->refuse.piece, 3);
+    assert_computes(&play, 3, 1);
+    took(&play, 10);
+    assert_answers(&play, 3, 1, 2);
+    close_play(&play);
+}
+
+/* Whoever leaves finishes all that it is at, and no more. */
+static void test_leave_with_several(void **state)
+{
+    static const struct item more[] = {{8, 0, 2, 1}};
+    struct play play;
+    struct msg work = {.kind = MSG_WORK};
+
+    (void)state;
+    open_play(&play, true, true);
+    give_four(&play, EVALUATE_SCORES);
+    took(&play, 10);
+    assert_computes(&play, 1, 3);
+    work.work = (struct msg_work){
+        .key = play.worker.key, .assignment = 9, .count = 1, .items = more};
+    hear(&play, &work);
+    step(&play, (struct event){.kind = EVENT_LEAVE});
+    took(&play, 30);
+    assert_answers(&play, 1, 3, 6);
+    assert_int_equal(stage_count(&play.actions, ACTION_COMPUTE), 0);
+    assert_non_null(stage_find(&play.actions, MSG_LEAVE));
+    close_play(&play);
+}
+
+/* Pieces that overlap would not have room together. */
+static void test_overlapping_pieces(void **state)
+{
+    static const struct item big[] = {{1, 0, 6, 1}, {2, 1, 7, 1}, {3, 0, 2, 1}};
+    struct play play;
+    struct msg msg;
+
+    (void)state;
+    open_play(&play, true, true);
+    give_four(&play, EVALUATE_SCORES);
+    took(&play, 10);
+    msg = product(&play, EVALUATE_SCORES);
+    msg.round.items = big;
+    msg.round.count = 3;
+    hear(&play, &msg);
+    took(&play, 10); /* Called off. */
+    assert_int_equal(stage_find_action(&play.actions, ACTION_COMPUTE)
+                         ->computation.span_count,
+                     1);
+    took(&play, 10);
+    assert_int_equal(stage_find_action(&play.actions, ACTION_COMPUTE)
+                         ->computation.span_count,
+                     2);
     close_play(&play);
 }
 
@@ -385,6 +595,12 @@ int main(void)
         cmocka_unit_test(test_no_memory_is_no_refusal),
         cmocka_unit_test(test_strips_of_the_block),
         cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_quick_pieces_together),
+        cmocka_unit_test(test_slow_pieces_alone),
+        cmocka_unit_test(test_drop_of_several),
+        cmocka_unit_test(test_one_of_several_refused),
+        cmocka_unit_test(test_leave_with_several),
+        cmocka_unit_test(test_overlapping_pieces),
         cmocka_unit_test(test_another_block),
         cmocka_unit_test(test_what_cannot_be_is_ignored),
         cmocka_unit_test(test_names),

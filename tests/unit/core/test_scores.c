@@ -78,6 +78,7 @@ struct answers {
 
 static void make_answers(struct play *play, struct answers *made)
 {
+    static const uint32_t whole = 0; /* A product in one piece. */
     struct msg *const answer = made->answer;
     double(*const row)[ROWS + 1] = made->row;
     const struct round_key key = play->key;
@@ -93,8 +94,11 @@ static void make_answers(struct play *play, struct answers *made)
         assert_int_equal(action->msg.round.dims, DIMS);
         multiply(&action->msg.round, row[action->link]);
         answer[action->link].kind = MSG_ROW;
-        answer[action->link].row = (struct msg_row){
-            .key = key, .dims = ROWS / 2, .row = row[action->link]};
+        answer[action->link].row = (struct msg_row){.key = key,
+                                                    .count = 1,
+                                                    .pieces = &whole,
+                                                    .dims = ROWS / 2,
+                                                    .row = row[action->link]};
     }
 }
 

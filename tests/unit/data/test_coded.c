@@ -121,6 +121,32 @@ static void multiply(const struct coded *coded, enum evaluation_kind kind,
     multiply_range(coded, kind, 0, block_range(&coded->shape, kind), in, out);
 }
 
+/* Two spans at once, the second first: numbers lie one behind the other, and
+ * COMBINE adds them up. */
+static void check_spans(const struct coded *coded, enum evaluation_kind kind,
+                        uint32_t cut, const double *in, const double *whole)
+{
+    const uint32_t range = block_range(&coded->shape, kind);
+    const struct block_span spans[] = {{cut, range}, {0, cut}};
+    double out[ROWS_MAX];
+    const struct computation asked = {.what = {.kind = kind, .w = in},
+                                      .spans = spans,
+                                      .span_count = 2,
+                                      .vector = out};
+
+    assert_int_equal(computation_numbers(&asked), range);
+    assert_int_equal(
+        coded_multiply(coded, &asked, ISA_PORTABLE, pool_serial(), NULL),
+        ERR_OK);
+    if (kind == EVALUATE_COMBINE) {
+        for (uint32_t j = 0; j < block_out(&coded->shape, kind); j++)
+            near(out[j], whole[j]);
+        return;
+    }
+    assert_memory_equal(out, whole + cut, (range - cut) * sizeof *out);
+    assert_memory_equal(out + range - cut, whole, cut * sizeof *out);
+}
+
 /* Ranges are parts of the whole, bit for bit, and those of COMBINE add up. */
 static void check_ranges(const struct coded *coded, enum evaluation_kind kind,
                          const double *in, const double *whole)
@@ -134,6 +160,7 @@ static void check_ranges(const struct coded *coded, enum evaluation_kind kind,
 
         multiply_range(coded, kind, 0, cut, in, some[0]);
         multiply_range(coded, kind, cut, range, in, some[1]);
+        check_spans(coded, kind, cut, in, whole);
         if (kind != EVALUATE_COMBINE) {
             assert_memory_equal(some[0], whole, cut * sizeof *whole);
             assert_memory_equal(some[1], whole + cut,

@@ -15,7 +15,7 @@
 
 #ifdef MUSTER_PLANTED_BUGS
 
-#define SEEDS 600u
+#define SEEDS 1200u
 
 static void catches(enum planted_bug bug)
 {

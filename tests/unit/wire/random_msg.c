@@ -317,7 +317,10 @@ static void random_row(struct rng *rng, struct random_room *room,
 {
     random_vectors(rng, room);
     random_key(rng, &row->key);
-    row->piece = random_u32(rng);
+    row->count = (uint32_t)rng_below(rng, RANDOM_ITEMS + 1);
+    row->pieces = room->pieces;
+    for (uint32_t i = 0; i < row->count; i++)
+        room->pieces[i] = random_u32(rng);
     row->compute_us = (int64_t)(rng_next(rng) >> 28);
     row->dims = RANDOM_DIMS;
     row->row = room->weights;

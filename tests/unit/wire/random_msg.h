@@ -25,6 +25,7 @@ struct random_room {
     struct stint stints[STINTS_MAX];
     struct silent silent[RANDOM_ITEMS];
     struct ring_known known[RANDOM_KNOWN];
+    uint32_t pieces[RANDOM_ITEMS];
 };
 
 /* Fill `msg` with a valid message of `kind`; vectors are RANDOM_DIMS long. */
