@@ -440,7 +440,7 @@ static void handle(struct peer *p, const struct event *event,
         on_measured(p, event, actions);
         break;
     case EVENT_STOP:
-        p->stopping = true;
+        p->asked = true;
         break;
     case EVENT_LEAVE:
         p->leaving = true;
@@ -491,7 +491,8 @@ void peer_step(struct peer *peer, const struct event *event,
         links_tend(p, actions);
     if (p->phase < PEER_ENDING && (concerns_council(event) || p->broken))
         council_tend(p, actions);
-    if (p->phase < PEER_ENDING && (p->stopping || p->leaving) && is_waiting(p))
+    if (p->phase < PEER_ENDING && is_waiting(p) &&
+        (p->asked || p->stopping || p->leaving))
         end_stopped(p, actions);
     if (p->phase == PEER_LINGERING && all_done(p))
         peer_end(p, actions, ERR_OK, "done");

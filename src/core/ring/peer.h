@@ -174,7 +174,8 @@ struct peer {
     time_us contact_at, contact_retry_us;
     bool met;      /* Somebody, once. */
     bool started;  /* Has been in a view that all took up. */
-    bool stopping; /* Asked to, or heard of it. */
+    bool asked;    /* To stop: the next part that it sends says so, ... */
+    bool stopping; /* ... and with the total of those all know. */
     bool leaving;
     struct ring_known known[PEERS_MAX];    /* Of a ROSTER that goes out, ... */
     struct ring_known proposed[PEERS_MAX]; /* ... and of a PROPOSE. */

@@ -229,7 +229,7 @@ static void give(struct peer *p, bool sums, uint8_t flags,
 {
     const struct slice_shape shape = shape_of(p, dims_of(p));
 
-    if (p->stopping)
+    if (p->asked || p->stopping)
         flags |= SLICE_STOP;
     exchange_give(&p->here, &shape, &p->key, sums ? &p->own : NULL, flags);
     send_parts(p, sums, flags, actions);
