@@ -15,6 +15,7 @@
 #include "core/link/greeting.h"
 #include "node/host/answer.h"
 #include "node/host/farewell.h"
+#include "node/host/keeper.h"
 #include "node/host/reject_log.h"
 #include "node/host/result_file.h"
 #include "node/host/session.h"
@@ -26,7 +27,6 @@
 #include "node/star/tray.h"
 #include "node/star/why_slow.h"
 #include "os/clock.h"
-#include "os/file/folder.h"
 #include "os/log.h"
 #include "os/net/link.h"
 #include "os/run/listener.h"
@@ -38,7 +38,6 @@
 
 #define ACTIONS_FIRST     256u
 #define SPARE_MEMORY      (2u << 20)
-#define JOURNALED_MAX     (4 * LEDGER_RECORDS)
 #define FINISH_US         (500 * MS_US)
 #define HASH_DIMS         16384u /* Fewer are hashed sooner than a thread wakes. */
 #define POOL_DIMS         4096u /* Fewer are added up by one thread sooner. */
@@ -78,19 +77,11 @@ struct node {
     struct tray tray;
     struct envelope envelope;
     size_t message_max;
-    size_t sum_max;                    /* The same, of a relay. */
-    enum err journaled[JOURNALED_MAX]; /* Answers owed to the core. */
-    uint32_t journaled_count;
-    time_us now; /* Of the event at hand. */
+    size_t sum_max; /* The same, of a relay. */
+    time_us now;    /* Of the event at hand. */
 
-    struct folder folder; /* Journal. */
-    struct folder checkpoint_folder;
-    struct task *checkpoint; /* Its thread owns the fields below while busy. */
-    const uint8_t *checkpoint_bytes; /* The core's, until it is told. */
-    size_t checkpoint_size;
-    uint32_t checkpoint_step;
-    enum err checkpoint_err;
-    time_us checkpoint_at; /* The loop's: when it was begun. */
+    struct keeper keeper;  /* Journal and checkpoints. */
+    time_us checkpoint_at; /* When the last one was begun. */
 
     bool receipt;          /* The core is to be told RECEIPT ... */
     uint32_t receipt_step; /* ... of this step. */
@@ -770,41 +761,25 @@ static void do_journal(struct node *node, const struct action *action)
 {
     const time_us began = clock_now_us();
 
-    CHECK(node->journaled_count < JOURNALED_MAX);
-    node->journaled[node->journaled_count++] = store_append(
-        &node->folder.disk, action->bytes, action->size, action->sync);
+    keeper_journal(&node->keeper, action);
     own_stint(node, STINT_JOURNAL, node->core.key.step, began);
-}
-
-static void save_checkpoint(void *context)
-{
-    struct node *node = context;
-
-    node->checkpoint_err =
-        store_save(&node->checkpoint_folder.disk, node->checkpoint_bytes,
-                   node->checkpoint_size);
 }
 
 static void checkpoint_saved(void *context)
 {
     struct node *node = context;
     const struct event event = {.kind = EVENT_CHECKPOINTED,
-                                .err = node->checkpoint_err,
-                                .step = node->checkpoint_step};
+                                .err = node->keeper.err,
+                                .step = node->keeper.step};
 
-    own_stint(node, STINT_CHECKPOINT, node->checkpoint_step,
-              node->checkpoint_at);
+    own_stint(node, STINT_CHECKPOINT, node->keeper.step, node->checkpoint_at);
     feed(node, &event);
 }
 
 static void do_checkpoint(struct node *node, const struct action *action)
 {
-    CHECK(!task_busy(node->checkpoint));
-    node->checkpoint_bytes = action->bytes;
-    node->checkpoint_size = action->size;
-    node->checkpoint_step = action->step;
     node->checkpoint_at = clock_now_us();
-    task_start(node->checkpoint);
+    keeper_checkpoint(&node->keeper, action);
 }
 
 /* The core changes none of these weights before it is told (INV-5). */
@@ -1041,6 +1016,8 @@ static void step(struct node *node, const struct event *event)
 
 static void tell(struct node *node, const struct event *event)
 {
+    struct event done = {.kind = EVENT_JOURNALED};
+
     if (node->finished)
         return;
     step(node, event);
@@ -1049,15 +1026,8 @@ static void tell(struct node *node, const struct event *event)
             flush_relays(node); /* They, too, shall have the round first. */
         start_hash(node);
     }
-    while (node->journaled_count > 0 && !node->finished) {
-        const struct event done = {.kind = EVENT_JOURNALED,
-                                   .err = node->journaled[0]};
-
-        node->journaled_count--;
-        memmove(node->journaled, node->journaled + 1,
-                node->journaled_count * sizeof *node->journaled);
+    while (!node->finished && keeper_journaled(&node->keeper, &done.err))
         step(node, &done);
-    }
     trace_writer_look(&node->traces, node->now, node->finished);
     if (!node->in_bundle)
         flush_relays(node);
@@ -1114,19 +1084,13 @@ static enum err open_core(struct node *node, struct why *why)
     const struct coordinator_node_options *options = node->options;
     struct coordinator_options core = options->core;
     struct recovery recovery = {0};
-    enum err err = folder_open(&node->folder, options->folder, why);
+    enum err err = keeper_open(&node->keeper, options->folder, &recovery, why);
 
     if (err == ERR_OK)
         err = open_pool(node);
     core.pool = node->pool;
     core.mirror = posting_mirror(&node->posting);
     node->posting.pool = node->pool;
-    if (err == ERR_OK)
-        err = folder_open(&node->checkpoint_folder, options->folder, why);
-    if (err == ERR_OK)
-        err = store_recover(&node->folder.disk, &recovery, why);
-    if (err == ERR_OK && recovery.lost.text[0] != '\0')
-        log_line("%s", recovery.lost.text);
     if (err == ERR_OK)
         err = coordinator_init(&node->core, &core, &recovery, why);
     recovery_close(&recovery);
@@ -1208,8 +1172,7 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK)
         err = alerts_new(node->loop, false, on_alert, node, &node->alerts);
     if (err == ERR_OK)
-        err = task_new(node->loop, save_checkpoint, checkpoint_saved, node,
-                       &node->checkpoint);
+        err = keeper_start(&node->keeper, node->loop, checkpoint_saved, node);
     if (err == ERR_OK)
         err = open_hashers(node);
     if (err == ERR_OK)
@@ -1237,7 +1200,7 @@ static void node_close(struct node *node)
         if (node->sessions[i] != NULL)
             session_drop(node, node->sessions[i]);
     }
-    task_free(node->checkpoint);
+    keeper_close(&node->keeper);
     for (uint32_t i = 0; i < node->hashers; i++)
         task_free(node->hashing[i].task);
     listener_free(node->bell);
@@ -1255,8 +1218,6 @@ static void node_close(struct node *node)
     codec_room_close(&node->room);
     envelope_close(&node->envelope);
     posting_close(&node->posting);
-    folder_close(&node->folder);
-    folder_close(&node->checkpoint_folder);
     mem_free(node->sessions);
     mem_free(node->berth_index);
 }
