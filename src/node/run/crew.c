@@ -15,8 +15,12 @@
 #include "os/log.h"
 #include "os/run/confine.h"
 
-#define CREW_FIRST 16u
-#define TITLE_SIZE 16u
+#define CREW_FIRST     16u
+#define TITLE_SIZE     16u
+#define BACKOFF_US     (100 * MS_US)
+#define BACKOFF_MAX_US (2 * SECOND_US)
+#define FAILURE_US     SECOND_US /* A shorter life was none. */
+#define FAILURES_TOLD  5u
 
 enum err crew_init(struct crew *crew, const struct crew_relays *relays)
 {
@@ -100,23 +104,30 @@ static enum err start(struct crew *crew, struct crew_member *member,
 }
 
 /* A life that could not begin leaves its reason as the result. */
+static int leave_reason(const char *folder, int spare_fd, enum err err,
+                        struct why *why)
+{
+    struct run_result result = {.err = err};
+    bool on_disk;
+
+    (void)snprintf(result.reason, sizeof result.reason, "%.255s",
+                   why->text[0] != '\0' ? why->text : err_text(err));
+    if (result_write(folder, spare_fd, &result, &on_disk, why) != ERR_OK)
+        log_line("%s", result.reason);
+    return 1;
+}
+
 static int coordinator_main(void *context)
 {
     const struct coordinator_node_options *options = context;
-    struct run_result result = {0};
     struct why why = {0};
-    bool on_disk;
+    enum err err;
 
     log_name(CREW_COORDINATOR);
-    result.err = coordinator_node_run(options, &why);
-    if (result.err == ERR_OK)
-        return 0;
-    (void)snprintf(result.reason, sizeof result.reason, "%.255s",
-                   why.text[0] != '\0' ? why.text : err_text(result.err));
-    if (result_write(options->folder, options->spare_fd, &result, &on_disk,
-                     &why) != ERR_OK)
-        log_line("%s", result.reason);
-    return 1;
+    err = coordinator_node_run(options, &why);
+    return err == ERR_OK
+               ? 0
+               : leave_reason(options->folder, options->spare_fd, err, &why);
 }
 
 enum err crew_start_coordinator(struct crew *crew,
@@ -248,6 +259,27 @@ enum err crew_start_worker(struct crew *crew, const char *name,
         options.board = NULL; /* A late joiner: there is no berth left. */
     (void)snprintf(title, sizeof title, "muster:%.8s", options.name);
     return start(crew, member, &how, -1, why);
+}
+
+time_us crew_backoff(uint32_t deaths)
+{
+    time_us wait = deaths > 1 ? BACKOFF_US : 0;
+
+    for (uint32_t i = 2; i < deaths && wait < BACKOFF_MAX_US; i++)
+        wait *= 2;
+    return wait < BACKOFF_MAX_US ? wait : BACKOFF_MAX_US;
+}
+
+void crew_put_off(struct crew_member *member, time_us now)
+{
+    if (now - member->began_at >= FAILURE_US)
+        member->failures = 0;
+    member->failures++;
+    if (member->failures == FAILURES_TOLD)
+        log_line("%s has failed %u times in a row as soon as it was started; "
+                 "it is started again from time to time",
+                 member->process.name, member->failures);
+    member->restart_at = now + crew_backoff(member->failures);
 }
 
 void crew_reap(struct crew *crew)

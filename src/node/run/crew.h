@@ -83,6 +83,12 @@ MUST_CHECK enum err crew_start_relay(struct crew *crew, uint32_t index,
                                      const struct relay_node_options *base,
                                      struct why *why);
 
+/* The wait before a life, after so many deaths in a row. */
+time_us crew_backoff(uint32_t deaths);
+/* It died: when its next life begins.  At once, as a rule; but one that fails
+ * as soon as it begins would keep a processor busy with nothing. */
+void crew_put_off(struct crew_member *member, time_us now);
+
 struct crew_member *crew_find(struct crew *crew, const char *name);
 /* Take note of whoever has ended. */
 void crew_reap(struct crew *crew);

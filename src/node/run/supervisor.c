@@ -10,6 +10,7 @@
 #include "base/flag.h"
 #include "base/mem.h"
 #include "node/host/result_file.h"
+#include "node/run/notice_child.h"
 #include "os/clock.h"
 #include "os/log.h"
 #include "os/run/process.h"
@@ -19,10 +20,6 @@
 #define DESERTED_US     (2 * SECOND_US)
 #define PARTING_US      (200 * MS_US) /* For workers, once the job is done. */
 #define PARTED_US       (2 * SECOND_US)
-#define BACKOFF_US      (100 * MS_US)
-#define BACKOFF_MAX_US  (2 * SECOND_US)
-#define FAILURE_US      SECOND_US /* A shorter life was none. */
-#define FAILURES_TOLD   5u
 #define REGATHER_US     (80 * MS_US)
 #define REGATHER_FAR_US SECOND_US
 #define READ_BYTES      (16u << 10)
@@ -151,30 +148,11 @@ static void start_again(struct supervisor *s, struct crew_member *member)
         start_worker(s, name);
 }
 
-/* The wait before a life, after so many deaths in a row. */
-static time_us backoff(uint32_t deaths)
-{
-    time_us wait = deaths > 1 ? BACKOFF_US : 0;
-
-    for (uint32_t i = 2; i < deaths && wait < BACKOFF_MAX_US; i++)
-        wait *= 2;
-    return wait < BACKOFF_MAX_US ? wait : BACKOFF_MAX_US;
-}
-
-/* At once, as a rule; but one that fails as soon as it begins would keep a
- * processor busy with nothing. */
 static void restart(struct supervisor *s, struct crew_member *member)
 {
     const time_us now = clock_now_us();
 
-    if (now - member->began_at >= FAILURE_US)
-        member->failures = 0;
-    member->failures++;
-    if (member->failures == FAILURES_TOLD)
-        log_line("%s has failed %u times in a row as soon as it was started; "
-                 "it is started again from time to time",
-                 member->process.name, member->failures);
-    member->restart_at = now + backoff(member->failures);
+    crew_put_off(member, now);
     if (member->restart_at == now)
         start_again(s, member);
 }
@@ -225,7 +203,7 @@ static void coordinator_killed(struct supervisor *s, int number)
                        s->death_count, number, next_step(s)));
         return;
     }
-    s->restart_at = clock_now_us() + backoff(s->death_count);
+    s->restart_at = clock_now_us() + crew_backoff(s->death_count);
 }
 
 /* Has the coordinator left a result? */
@@ -346,20 +324,9 @@ static enum err how_ended(struct supervisor *s)
                    next_step(s));
 }
 
-/* The child that waits for the notice ends with 0 when it has come. */
 static void check_notice(struct supervisor *s)
 {
-    struct process_end end;
-
-    if (s->notice_pid == 0 || !process_ended(s->notice_pid, &end))
-        return;
-    s->notice_pid = 0;
-    if (process_failed(&end)) {
-        log_line("nobody looks for the spot notice any more");
-        return;
-    }
-    log_note("this machine is to be taken away; saving the state");
-    if (!s->stopping && !s->over)
+    if (notice_child_told(&s->notice_pid) && !s->stopping && !s->over)
         stop(s, WAIT_SIGTERM);
 }
 
@@ -488,40 +455,6 @@ static void part(struct supervisor *s)
     check_workers(s);
 }
 
-static int notice_main(void *context)
-{
-    struct notice *notice;
-
-    if (notice_new(context, &notice) != ERR_OK)
-        return 1;
-    notice_await(notice);
-    notice_free(notice);
-    return 0;
-}
-
-static enum err start_notice(struct supervisor *s)
-{
-    struct notice_options options = s->options->notice;
-    const struct process_start how = {.title = "muster:notice",
-                                      .drop = s->crew.own,
-                                      .drop_count = CREW_OWN_MAX,
-                                      .main = notice_main,
-                                      .context = &options};
-
-    if (options.kind == NULL)
-        return ERR_OK;
-    return process_fork(&how, &s->notice_pid, s->why);
-}
-
-static void end_notice(struct supervisor *s)
-{
-    if (s->notice_pid == 0)
-        return;
-    process_kill(s->notice_pid);
-    process_reap(s->notice_pid);
-    s->notice_pid = 0;
-}
-
 static enum err start_all(struct supervisor *s)
 {
     enum err err = start_coordinator(s);
@@ -532,7 +465,8 @@ static enum err start_all(struct supervisor *s)
     for (uint32_t i = 0; i < s->options->local_workers && err == ERR_OK; i++)
         err = crew_start_worker(&s->crew, NULL, &s->worker, s->why);
     if (err == ERR_OK)
-        err = start_notice(s);
+        err = notice_child_start(&s->options->notice, s->crew.own, CREW_OWN_MAX,
+                                 &s->notice_pid, s->why);
     return err;
 }
 
@@ -564,7 +498,7 @@ enum err supervisor_run(struct supervisor *supervisor, struct why *why)
         err = how_ended(s);
         part(s);
     }
-    end_notice(s);
+    notice_child_end(&s->notice_pid);
     crew_close(&s->crew);
     trace_reader_close(&s->traces);
     wait_close(&s->trace_fd);
