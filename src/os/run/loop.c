@@ -136,6 +136,7 @@ void timer_free(struct timer *timer)
 struct alerts {
     uv_signal_t uv[ALERTS];
     int open;
+    int last; /* Number of the one that came last. */
     loop_callback alert;
     void *context;
 };
@@ -152,8 +153,13 @@ static void alert_came(uv_signal_t *uv, int number)
 {
     struct alerts *alerts = uv->data;
 
-    (void)number;
+    alerts->last = number;
     alerts->alert(alerts->context);
+}
+
+bool alerts_asked(const struct alerts *alerts)
+{
+    return alerts->last == SIGUSR1;
 }
 
 void alerts_free(struct alerts *alerts)

@@ -42,6 +42,8 @@ void timer_free(struct timer *timer);
 MUST_CHECK enum err alerts_new(struct loop *loop, bool interrupt,
                                loop_callback alert, void *context,
                                struct alerts **alerts);
+/* Was the last one SIGUSR1 (process_alert)? */
+bool alerts_asked(const struct alerts *alerts);
 void alerts_free(struct alerts *alerts);
 
 /* A thread that does one piece of work at a time. */

@@ -155,6 +155,11 @@ void process_terminate(int pid)
     send_signal(pid, SIGTERM);
 }
 
+void process_alert(int pid)
+{
+    send_signal(pid, SIGUSR1);
+}
+
 void process_stop(int pid)
 {
     send_signal(pid, SIGSTOP);

@@ -56,6 +56,7 @@ void process_reap(int pid);
 
 void process_kill(int pid);      /* SIGKILL */
 void process_terminate(int pid); /* SIGTERM */
+void process_alert(int pid);     /* SIGUSR1 */
 void process_stop(int pid);      /* SIGSTOP */
 void process_resume(int pid);    /* SIGCONT */
 

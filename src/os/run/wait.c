@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/check.h"
 #include "os/clock.h"
 
 #define PIPE_BYTES (1 << 20)
@@ -138,19 +139,32 @@ static void take_signal(struct waiter *waiter, struct wake *wake)
         wake->signal = atomic_exchange(&came, 0);
 }
 
-struct wake waiter_wait(struct waiter *waiter, int fd, time_us until)
+struct wake waiter_wait_any(struct waiter *waiter, const int *fds,
+                            uint32_t count, time_us until)
 {
-    struct pollfd polled[2] = {{.fd = waiter->fd, .events = POLLIN},
-                               {.fd = fd, .events = POLLIN}};
-    const time_us most = fd >= 0 ? LOOK_US : HASTE_US;
+    struct pollfd polled[WAIT_PIPES + 1] = {
+        {.fd = waiter->fd, .events = POLLIN}};
+    time_us most = HASTE_US;
     struct wake wake = {0};
 
-    if (poll(polled, 2, wait_ms(until, most)) > 0) {
+    CHECK(count <= WAIT_PIPES);
+    for (uint32_t i = 0; i < count; i++) {
+        polled[i + 1] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+        if (fds[i] >= 0)
+            most = LOOK_US;
+    }
+    if (poll(polled, count + 1, wait_ms(until, most)) > 0) {
         take_signal(waiter, &wake);
-        wake.readable = polled[1].revents != 0;
+        for (uint32_t i = 1; i <= count; i++)
+            wake.readable = wake.readable || polled[i].revents != 0;
     }
     wake.child = some_child_ended();
     return wake;
+}
+
+struct wake waiter_wait(struct waiter *waiter, int fd, time_us until)
+{
+    return waiter_wait_any(waiter, &fd, 1, until);
 }
 
 enum err wait_passes(int *fd, struct why *why)

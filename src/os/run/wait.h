@@ -34,6 +34,10 @@ int waiter_close(struct waiter *waiter);
 /* Until one of them or `until`, but not much longer than a child may wait to be
  * looked at; fd -1 = no pipe. */
 struct wake waiter_wait(struct waiter *waiter, int fd, time_us until);
+/* The same of several pipes, WAIT_PIPES at most. */
+#define WAIT_PIPES 64u
+struct wake waiter_wait_any(struct waiter *waiter, const int *fds,
+                            uint32_t count, time_us until);
 
 /* Passes that one process gives and another waits for, one by one. */
 MUST_CHECK enum err wait_passes(int *fd, struct why *why);
