@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "cli/run.h"
 #include "learn/address.h"
+#include "learn/workers.h"
 #include "node/host/ways.h"
 #include "os/clock.h"
 #include "os/file/file.h"
@@ -47,13 +48,20 @@ bool cluster_announce(const struct cli *cli, const char *folder, bool hollow)
     if (file_read_plain(path, NET_TEXT_SIZE, &address, &size, NULL) != ERR_OK)
         return false;
     address[strcspn((char *)address, "\n")] = '\0';
-    say_note(cli, "muster: to add a %s: muster join %s%s%s%s",
-             token == NULL ? "worker" : "machine",
-             token == NULL
-                 ? folder
-                 : address_for_others(listen, (const char *)address, text),
-             token == NULL ? "" : " --token-file ", token == NULL ? "" : token,
-             hollow ? " --data-private FILE" : "");
+    if (workers_ring(&cli->options.recipe))
+        say_note(cli,
+                 "muster: to add a machine: the same command there, with its "
+                 "own --listen, and --peers %s",
+                 address_for_others(listen, (const char *)address, text));
+    else
+        say_note(cli, "muster: to add a %s: muster join %s%s%s%s",
+                 token == NULL ? "worker" : "machine",
+                 token == NULL
+                     ? folder
+                     : address_for_others(listen, (const char *)address, text),
+                 token == NULL ? "" : " --token-file ",
+                 token == NULL ? "" : token,
+                 hollow ? " --data-private FILE" : "");
     mem_free(address);
     return true;
 }

@@ -32,14 +32,19 @@ static const char *const names[TRAITS] = {
     [TRAIT_ESTIMATE] = "code sgc, local or ignore:staleness=B",
     [TRAIT_ADAPTS] = "--code auto",
     [TRAIT_ADAPTS_FAR] = "--code auto without --exact bitwise",
+    [TRAIT_CODE] = "--code",
     [TRAIT_ALONE] = "no workers",
     [TRAIT_WORKERS] = "workers",
     [TRAIT_LOCAL_WORKERS] = "-n",
+    [TRAIT_STAR] = "--topology star",
+    [TRAIT_RING] = "--topology ring",
+    [TRAIT_PEERS] = "--peers",
     [TRAIT_RELAYS] = "--fanout",
     [TRAIT_SHM] = "--bulk shm",
     [TRAIT_NEEDS_WORKERS] = "--code",
     [TRAIT_CHECKED] = "--verify",
     [TRAIT_LIES] = "--chaos lie:",
+    [TRAIT_DELAY] = "--delay",
     [TRAIT_RECORD] = "--record",
     [TRAIT_WANTS_BITWISE] = "--exact bitwise",
     [TRAIT_WANTS_NUMERIC] = "--exact numeric",
@@ -281,6 +286,45 @@ static const struct rule rules[] = {
     {TRAIT(LATE) | TRAIT(RECORD), 0,
      "--record measures answers within their step, and with staleness they may "
      "come in later ones"},
+
+    /* Peers without a coordinator. */
+    {TRAIT(STAR) | TRAIT(PEERS), 0,
+     "--peers names peers of a ring; add --topology ring, or let machines "
+     "join this run (`muster join`)"},
+    {TRAIT(RING), TRAIT(CODE) | TRAIT(NUMERIC) | TRAIT(APPROX),
+     "<it> does not go with --topology ring: its peers share the chunks of a "
+     "step evenly, to the last bit, and compute what a dead one leaves; leave "
+     "it out"},
+    {TRAIT(RING), TRAIT(RELAYS),
+     "<it> does not go with --topology ring: relays stand between workers and "
+     "a coordinator, and it has none; leave it out"},
+    {TRAIT(RING), TRAIT(CHECKED),
+     "<it> does not go with --topology ring: peers compare the models they "
+     "have come to, not the answers to a piece; leave it out"},
+    {TRAIT(RING) | TRAIT(LIES), 0,
+     "--chaos lie: does not go with --topology ring: a coordinator is lied "
+     "to, and it has none"},
+    {TRAIT(RING) | TRAIT(DELAY), 0,
+     "--delay does not go with --topology ring: a coordinator says who is to "
+     "be slow, and it has none"},
+    {TRAIT(RING) | TRAIT(RECORD), 0,
+     "--record measures how long answers take to a coordinator, and "
+     "--topology ring has none; leave it out"},
+    {TRAIT(RING) | TRAIT(OWNERS), 0,
+     "--owners does not go with --topology ring yet: a peer computes any "
+     "chunk, and private rows stay where they are"},
+    {TRAIT(RING), TRAIT(SHARED) | TRAIT(SHIP),
+     "<it> does not go with --topology ring: every machine of it reads the "
+     "data itself"},
+    {TRAIT(RING) | TRAIT(SHM), 0,
+     "--bulk shm does not go with --topology ring yet: peers send their "
+     "slices by sockets"},
+    {TRAIT(RING) | TRAIT(FUNCTION), 0,
+     "a gradient function does not go with --topology ring: its peers would "
+     "have to know it"},
+    {TRAIT(RING), TRAIT(MANY),
+     "<it> trains many times with the same workers, and a ring's peers end "
+     "with their model; leave out --topology ring"},
 
     /* Answers that are compared. */
     {TRAIT(MIXTURES), TRAIT(CHECKED),

@@ -30,15 +30,20 @@ enum trait {
     TRAIT_ESTIMATE,   /* Approximate even when nothing is missing. */
     TRAIT_ADAPTS,     /* --code auto: any code may come, ... */
     TRAIT_ADAPTS_FAR, /* ... also one that is not bitwise. */
+    TRAIT_CODE,       /* One was asked for. */
     /* Who computes. */
     TRAIT_ALONE,   /* This process, ... */
     TRAIT_WORKERS, /* ... or others. */
     TRAIT_LOCAL_WORKERS,
+    TRAIT_STAR,  /* Workers have a coordinator, ... */
+    TRAIT_RING,  /* ... or are peers. */
+    TRAIT_PEERS, /* Some of these are on other machines. */
     TRAIT_RELAYS,
     TRAIT_SHM,
     TRAIT_NEEDS_WORKERS, /* What is asked for means nothing without them. */
     TRAIT_CHECKED,       /* --verify, --audit. */
     TRAIT_LIES,          /* --chaos lie:. */
+    TRAIT_DELAY,
     TRAIT_RECORD,
     TRAIT_WANTS_BITWISE,
     TRAIT_WANTS_NUMERIC,

@@ -13,9 +13,11 @@
 #include "base/check.h"
 #include "core/run/journal.h"
 #include "learn/family/family.h"
+#include "learn/workers.h"
 #include "node/fixed/alone.h"
 #include "node/fixed/noise.h"
 #include "node/host/keep.h"
+#include "node/host/ring_folder.h"
 #include "os/clock.h"
 #include "os/file/file.h"
 #include "os/file/scratch.h"
@@ -258,6 +260,8 @@ static struct train_options options_of(const struct fit *fit)
         .slots = setup->slots,
         .local_workers = setup->local,
         .workers_max = setup->workers_max,
+        .ring = workers_ring(recipe),
+        .peers = recipe_text(recipe, OPT_PEERS),
         .fanout = (uint32_t)recipe_count(recipe, OPT_FANOUT),
         .listen = recipe_text(recipe, OPT_LISTEN),
         .interface = recipe_text(recipe, OPT_INTERFACE),
@@ -314,7 +318,7 @@ enum err fit_go_on(struct recipe *recipe, struct why *why)
     if (out == NULL)
         return ERR_OK;
     file_path_in(out, JOURNAL_FILE, journal);
-    return file_exists(journal)
+    return file_exists(journal) || ring_folder_is(out)
                ? recipe_put(recipe, OPT_RESUME, out, ORIGIN_FLAG, why)
                : ERR_OK;
 }

@@ -16,6 +16,7 @@
 #include "os/run/threads.h"
 
 #define PLAIN_NAME        "plain"
+#define RING_NAME         "ring"
 #define SIMULATED_WORKERS 8u
 #define SPARE_SEATS       64u /* For joiners, when --workers does not say. */
 #define DIMS_LONG         (1u << 18)
@@ -84,6 +85,18 @@ bool workers_wanted(const struct recipe *recipe)
 
     count_workers(&setup, recipe);
     return setup.slots > 0;
+}
+
+static bool is_said(const struct recipe *recipe, int option, const char *what)
+{
+    const char *said = recipe_text(recipe, option);
+
+    return said != NULL && strcmp(said, what) == 0;
+}
+
+bool workers_ring(const struct recipe *recipe)
+{
+    return is_said(recipe, OPT_TOPOLOGY, RING_NAME);
 }
 
 static enum exactness wanted_class(const struct recipe *recipe)
@@ -166,8 +179,8 @@ static bool narrow_blocks(const struct recipe *recipe,
            strcmp(recipe_text(recipe, OPT_STORAGE), "f32") == 0;
 }
 
-static enum err choose_code(struct setup *setup, struct recipe *recipe,
-                            struct why *why)
+static enum err choose_any(struct setup *setup, struct recipe *recipe,
+                           struct why *why)
 {
     const char *text = recipe_text(recipe, OPT_CODE);
     struct preset_options preset;
@@ -193,6 +206,18 @@ static enum err choose_code(struct setup *setup, struct recipe *recipe,
                                                   : err;
 }
 
+/* Peers of a ring have none: all compute an even part of what is to be done. */
+static enum err choose_code(struct setup *setup, struct recipe *recipe,
+                            struct why *why)
+{
+    const enum err err = choose_any(setup, recipe, why);
+
+    if (err == ERR_OK && workers_ring(recipe))
+        (void)snprintf(setup->code.name, sizeof setup->code.name, "%s",
+                       RING_NAME);
+    return err;
+}
+
 static void choose_rows(const struct recipe *recipe, struct choices *choices)
 {
     double part;
@@ -212,6 +237,12 @@ static void choose_rows(const struct recipe *recipe, struct choices *choices)
 static void choose_workers(const struct setup *setup,
                            const struct recipe *recipe, struct choices *choices)
 {
+    if (setup->slots > 0)
+        choices_add(choices, workers_ring(recipe) ? TRAIT(RING) : TRAIT(STAR),
+                    NULL);
+    if (setup->slots > 0 && workers_ring(recipe) &&
+        is_said(recipe, OPT_BULK, "shm"))
+        choices_add(choices, TRAIT(SHM), NULL);
     choices_add(choices, setup->slots == 0 ? TRAIT(ALONE) : TRAIT(WORKERS),
                 NULL);
     if (setup->slots > 0 && setup->code.name[0] != '\0')

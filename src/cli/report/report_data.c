@@ -15,6 +15,7 @@
 #include "cli/show/history.h"
 #include "cli/study/codes.h"
 #include "core/run/store.h"
+#include "node/host/ring_folder.h"
 #include "os/file/file.h"
 #include "os/file/folder.h"
 #include "plan/hindsight.h"
@@ -148,9 +149,11 @@ static enum err add_journal(json_t *data, const char *path, struct why *why)
     struct folder folder;
     struct journal_summary summary = {0};
     struct receipts all = {0};
-    char hex[DIGEST_TEXT];
-    enum err err = folder_open(&folder, path, why);
+    char hex[DIGEST_TEXT], where[FILE_PATH_SIZE];
+    enum err err;
 
+    ring_folder_journal(path, where);
+    err = folder_open(&folder, where, why);
     if (err == ERR_OK)
         err = store_walk(&folder.disk, note_record, &all, &summary);
     if (err == ERR_OK && all.failed)

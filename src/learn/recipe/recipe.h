@@ -89,11 +89,13 @@ enum recipe_option {
     OPT_AUDIT,
     OPT_THREADS,
     OPT_ISA,
+    OPT_TOPOLOGY,
     /* Trouble on purpose. */
     OPT_DELAY,
     OPT_CHAOS,
     /* The cluster. */
     OPT_LISTEN,
+    OPT_PEERS,
     OPT_INTERFACE,
     OPT_FANOUT,
     OPT_TOKEN_FILE,

@@ -511,7 +511,7 @@ static const struct option table[RECIPE_OPTIONS] = {
                   .help = "who computes what: see `muster codes`, and `muster "
                           "codes NAME` for its keys; auto changes it where "
                           "that pays",
-                  .traits = TRAIT(NEEDS_WORKERS)},
+                  .traits = TRAIT(NEEDS_WORKERS) | TRAIT(CODE)},
     [OPT_STRAGGLERS] = {.name = "stragglers",
                         .kind = VALUE_COUNT,
                         .value = "S",
@@ -519,7 +519,7 @@ static const struct option table[RECIPE_OPTIONS] = {
                         .initial = "1",
                         .help = "workers that may be slow or dead in a step; "
                                 "one code's: s=S",
-                        .traits = TRAIT(NEEDS_WORKERS)},
+                        .traits = TRAIT(NEEDS_WORKERS) | TRAIT(CODE)},
     [OPT_EXACT] = {.name = "exact",
                    .kind = VALUE_CHOICE,
                    .value = "CLASS",
@@ -552,6 +552,16 @@ static const struct option table[RECIPE_OPTIONS] = {
                  .shown = "the best here",
                  .help = "instruction set: portable, avx2 or avx512; the bits "
                          "are the same"},
+    [OPT_TOPOLOGY] = {.name = "topology",
+                      .kind = VALUE_CHOICE,
+                      .value = "WHICH",
+                      .choices = "star|ring",
+                      .shown = "star",
+                      .help = "star: a coordinator and its workers; ring: "
+                              "peers of equal rank, each of which ends with "
+                              "the model, and the last of which can finish "
+                              "it alone; the bits are the same",
+                      .traits = TRAIT(NEEDS_WORKERS)},
     [OPT_DELAY] = {.name = "delay",
                    .kind = VALUE_TEXT,
                    .check = value_check_delay,
@@ -563,7 +573,7 @@ static const struct option table[RECIPE_OPTIONS] = {
                        "bimodal:P,FACTOR, worker:NAME=FACTOR, dead:P, "
                        "trace:FILE; then /scale, /times, /share, "
                        "/persistent, /rack:N, /burst:ENTER,LEAVE; join with +",
-                   .traits = TRAIT(NEEDS_WORKERS)},
+                   .traits = TRAIT(NEEDS_WORKERS) | TRAIT(DELAY)},
     [OPT_CHAOS] = {.name = "chaos",
                    .kind = VALUE_TEXT,
                    .check = value_check_chaos,
@@ -577,6 +587,13 @@ static const struct option table[RECIPE_OPTIONS] = {
                     .shown = "loopback, any port",
                     .help = "where `muster join` finds the coordinator",
                     .traits = TRAIT(GATHERS)},
+    [OPT_PEERS] = {.name = "peers",
+                   .kind = VALUE_TEXT,
+                   .value = "HOST:PORT,...",
+                   .help = "--topology ring: some of its peers on other "
+                           "machines; those of this one join them, with the "
+                           "same data and options",
+                   .traits = TRAIT(NEEDS_WORKERS) | TRAIT(PEERS)},
     [OPT_INTERFACE] = {.name = "interface",
                        .kind = VALUE_TEXT,
                        .value = "NAME|ADDR",

@@ -10,6 +10,7 @@
 #include "core/run/journal.h"
 #include "core/run/store.h"
 #include "node/host/result_file.h"
+#include "node/host/ring_folder.h"
 #include "node/host/ways.h"
 #include "os/file/file.h"
 
@@ -31,7 +32,7 @@ bool format_holds_run(const char *folder)
     bool there;
 
     file_path_in(folder, JOURNAL_FILE, path);
-    there = file_exists(path);
+    there = file_exists(path) || ring_folder_is(folder);
     file_path_in(folder, SERIES_FILE, path);
     return there || file_exists(path);
 }

@@ -16,7 +16,8 @@ static bool is_long(const struct msg *msg)
 {
     return msg->kind == MSG_TALLY || msg->kind == MSG_ROW ||
            msg->kind == MSG_SUM || msg->kind == MSG_ROUND ||
-           msg->kind == MSG_DATA;
+           msg->kind == MSG_DATA || msg->kind == MSG_SLICE ||
+           msg->kind == MSG_STATE;
 }
 
 static bool head_room(struct envelope *envelope, size_t bound)

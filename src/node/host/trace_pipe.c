@@ -166,6 +166,8 @@ static void note_name(struct trace_reader *reader, const struct trace *joined)
 {
     const size_t link = (size_t)joined->link;
 
+    if (joined->link < 0)
+        return; /* A peer of a ring: it is called by its name alone. */
     if (link >= reader->names_count) {
         char(*grown)[NAME_SIZE] =
             mem_grow(reader->names, reader->names_count, link + 1,

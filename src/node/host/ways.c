@@ -54,7 +54,7 @@ static enum err parse_one(const char *text, size_t size,
     return err;
 }
 
-static enum err parse_all(const char *text, struct ways *ways, struct why *why)
+enum err ways_parse(const char *text, struct ways *ways, struct why *why)
 {
     for (;;) {
         const size_t size = strcspn(text, ",");
@@ -113,7 +113,7 @@ static enum err read_address(const char *folder, struct ways *ways,
     if (err != ERR_OK)
         return err;
     text[strcspn((char *)text, "\n")] = '\0';
-    err = parse_all((char *)text, ways, why);
+    err = ways_parse((char *)text, ways, why);
     mem_free(text);
     return err == ERR_OK ? err : why_in(why, err, "%s", path);
 }
@@ -145,7 +145,7 @@ enum err ways_open(const char *where, const char *token_file, bool cluster,
     if (!folder && strchr(where, '/') != NULL)
         return why_set(why, ERR_NOTFOUND, "%.200s: there is no such run",
                        where);
-    err = folder ? file_check_folder(where, why) : parse_all(where, ways, why);
+    err = folder ? file_check_folder(where, why) : ways_parse(where, ways, why);
     if (err == ERR_OK && folder)
         err = read_address(where, ways, why);
     if (err != ERR_OK)

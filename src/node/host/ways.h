@@ -36,6 +36,9 @@ struct ways {
  * worker will not do. */
 MUST_CHECK enum err ways_open(const char *where, const char *token_file,
                               bool cluster, struct ways *ways, struct why *why);
+/* Addresses alone, `HOST:PORT[,HOST:PORT...]`; there is no key. */
+MUST_CHECK enum err ways_parse(const char *text, struct ways *ways,
+                               struct why *why);
 void ways_close(struct ways *ways);
 
 /* A run's own key: that of the folder, so that whoever joined before a restart

@@ -261,6 +261,38 @@ enum err crew_start_worker(struct crew *crew, const char *name,
     return start(crew, member, &how, -1, why);
 }
 
+static int peer_main(void *context)
+{
+    const struct peer_node_options *options = context;
+    struct why why = {0};
+    enum err err;
+
+    log_name(options->core.name);
+    err = peer_node_run(options, &why);
+    if (err == ERR_OK)
+        return 0;
+    return leave_reason(options->folder, options->spare_fd, err, &why);
+}
+
+enum err crew_start_peer(struct crew *crew,
+                         const struct peer_node_options *options,
+                         struct why *why)
+{
+    struct peer_node_options copy = *options;
+    struct crew_member *member = crew_find(crew, copy.core.name);
+    char title[TITLE_SIZE];
+    struct process_start how = {
+        .title = title, .main = peer_main, .context = &copy};
+
+    if (member == NULL)
+        member = crew_add(crew);
+    if (member == NULL)
+        return ERR_NOMEM;
+    memcpy(member->process.name, copy.core.name, NAME_SIZE);
+    (void)snprintf(title, sizeof title, "muster:%.8s", copy.core.name);
+    return start(crew, member, &how, copy.listen_fd, why);
+}
+
 time_us crew_backoff(uint32_t deaths)
 {
     time_us wait = deaths > 1 ? BACKOFF_US : 0;

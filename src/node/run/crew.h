@@ -1,5 +1,6 @@
 /*
- * crew.h - the processes of a run: one coordinator, local workers, relays.
+ * crew.h - the processes of a run: one coordinator, local workers, relays; or
+ * the peers of a ring.
  *
  * The supervisor forks them all and reaps them all; crew_close leaves none,
  * however the run ended.
@@ -12,6 +13,7 @@
 
 #include "base/err.h"
 #include "node/relay/relay_node.h"
+#include "node/ring/peer_node.h"
 #include "node/run/train.h"
 #include "node/star/coordinator_node.h"
 #include "node/worker/worker_node.h"
@@ -45,7 +47,7 @@ struct crew_relays {
 };
 
 struct crew {
-    struct crew_member *members; /* [0] is the coordinator. */
+    struct crew_member *members; /* [0] is the coordinator; a ring has none. */
     struct train_process *view;  /* For train_processes. */
     size_t view_capacity;
     uint32_t count;
@@ -82,6 +84,12 @@ static inline uint32_t crew_level(uint32_t below, uint32_t fanout)
 MUST_CHECK enum err crew_start_relay(struct crew *crew, uint32_t index,
                                      const struct relay_node_options *base,
                                      struct why *why);
+
+/* A peer of a ring, for the first time or again: its name and its listening
+ * socket are in `options`. */
+MUST_CHECK enum err crew_start_peer(struct crew *crew,
+                                    const struct peer_node_options *options,
+                                    struct why *why);
 
 /* The wait before a life, after so many deaths in a row. */
 time_us crew_backoff(uint32_t deaths);

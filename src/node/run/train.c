@@ -19,8 +19,10 @@
 #include "node/host/format.h"
 #include "node/host/posting.h"
 #include "node/host/result_file.h"
+#include "node/host/ring_folder.h"
 #include "node/host/room.h"
 #include "node/host/ways.h"
+#include "node/run/ring_train.h"
 #include "node/run/supervisor.h"
 #include "os/file/file.h"
 #include "os/file/folder.h"
@@ -87,21 +89,23 @@ struct train {
 };
 
 /* For train_processes, which the screen calls from inside `watch`. */
-static struct train *running;
+static struct crew *running;
 
 const struct train_process *train_processes(uint32_t *count)
 {
     *count = 0;
     if (running == NULL)
         return NULL;
-    return crew_processes(&running->supervisor.crew, count);
+    return crew_processes(running, count);
 }
 
 double *train_ended_with(const char *out, uint32_t *dims, uint32_t *steps)
 {
     struct run_result result = {0};
+    char path[FILE_PATH_SIZE];
 
-    if (result_read(out, -1, &result, NULL) != ERR_OK)
+    ring_folder_journal(out, path);
+    if (result_read(path, -1, &result, NULL) != ERR_OK)
         return NULL;
     *dims = result.dims;
     *steps = result.steps;
@@ -842,12 +846,63 @@ void train_result_close(struct train_result *result)
     result->workers = NULL;
 }
 
+static enum err run_star(struct train *train, struct train_result *result,
+                         struct why *why)
+{
+    struct digest data = {{0}};
+    enum err err = open_relay_doors(train, why);
+
+    if (err == ERR_OK)
+        err = measure(train, why);
+    if (err == ERR_OK)
+        err = identify(train, &data);
+    if (err == ERR_OK) {
+        describe_core(train, &data);
+        err = check_rules(train, why);
+        if (err == ERR_OK)
+            err = open_board(train, why);
+    }
+    if (err == ERR_OK) {
+        describe_processes(train);
+        running = &train->supervisor.crew;
+        err = supervisor_run(&train->supervisor, why);
+        running = NULL;
+    }
+    if (err == ERR_OK)
+        err = report(train, result, why);
+    if (err != ERR_OK || result->finished)
+        result->late = train->supervisor.came;
+    return err;
+}
+
+static enum err run_ring(struct train *train, struct train_result *result,
+                         struct why *why)
+{
+    const struct train_options *options = train->options;
+    struct ring_train ring = {
+        .options = options,
+        .objective = &train->objective,
+        .token = train_door_token(train->door),
+        .door = &train->door->listener,
+        .lock_fd = train->door->lock,
+        .ledger = {.checkpoint_steps = CHECKPOINT_STEPS,
+                   .checkpoint_us = CHECKPOINT_US,
+                   .sync = options->sync},
+        .beat_us = BEAT_US,
+        .dead_us = DEAD_US,
+        .gather_us = train_patience(options->slots, options->local_workers),
+        .running = &running,
+    };
+    enum err err = measure(train, why);
+
+    return err == ERR_OK ? ring_train_run(&ring, result, why) : err;
+}
+
 static enum err run_claimed(const struct train_options *options,
                             struct train_result *result, struct why *why)
 {
     struct train *train = mem_new(1, sizeof *train);
     struct train_result made = {0};
-    struct digest data = {{0}};
     enum err err = train != NULL ? ERR_OK : ERR_NOMEM;
 
     if (err != ERR_OK)
@@ -863,31 +918,13 @@ static enum err run_claimed(const struct train_options *options,
     if (err == ERR_OK && train->door == NULL)
         err = train_door_open(options, &train->door, why);
     if (err == ERR_OK)
-        err = open_relay_doors(train, why);
-    if (err == ERR_OK)
-        err = measure(train, why);
-    if (err == ERR_OK)
-        err = identify(train, &data);
-    if (err == ERR_OK) {
-        describe_core(train, &data);
-        err = check_rules(train, why);
-        if (err == ERR_OK)
-            err = open_board(train, why);
-    }
-    if (err == ERR_OK) {
-        describe_processes(train);
-        running = train;
-        err = supervisor_run(&train->supervisor, why);
-        running = NULL;
-    }
-    if (err == ERR_OK)
-        err = report(train, &made, why);
+        err = options->ring ? run_ring(train, &made, why)
+                            : run_star(train, &made, why);
     if (err == ERR_OK)
         *result = made;
     else
         train_result_close(&made);
-    if (err != ERR_OK || result->finished)
-        result->late = train->supervisor.came;
+    result->late = made.late;
     train_close(train);
     mem_free(train);
     return err;

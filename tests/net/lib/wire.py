@@ -10,10 +10,12 @@ import struct
 import subprocess
 from pathlib import Path
 
-HELLO, REJECT = 1, 3
 MAGIC = b"MUSTER-1"
-VERSION = int(re.search(r"MSG_VERSION +(\d+)u", (
-    Path(__file__).parents[3] / "src/core/msg.h").read_text())[1])
+HEADER = (Path(__file__).parents[3] / "src/core/msg.h").read_text()
+VERSION = int(re.search(r"MSG_VERSION +(\d+)u", HEADER)[1])
+KINDS = {name: number for number, name in enumerate(re.findall(
+    r"^ +MSG_(\w+)(?: = 1)?,", HEADER[HEADER.index("enum msg_kind"):], re.M), 1)}
+HELLO, REJECT, MEET = (KINDS[name] for name in ("HELLO", "REJECT", "MEET"))
 DEADLINE_S = 20
 
 
@@ -29,6 +31,15 @@ def hello(version=VERSION, name="intruder", arithmetic=b"\0" * 32,
             bytes([resident]) + data + struct.pack("<QQ??", job, 0, False, False) + rest)
 
 
+def meet(version=VERSION, name="intruder", config=b"\0" * 32,
+         arithmetic=b"\0" * 32, place="127.0.0.1:9", first=0, end=1):
+    """A ring's peer says who it is."""
+    return (bytes([MEET]) + struct.pack("<IH", version, len(name)) +
+            name.encode() + struct.pack("<Q", 12345) + config + arithmetic +
+            struct.pack("<H", len(place)) + place.encode() +
+            struct.pack("<II", first, end))
+
+
 def reject_text(message):
     """The sentence of a REJECT, or what came instead."""
     if not message or message[0] != REJECT:
@@ -41,13 +52,13 @@ class Peer:
     """Both connections of a link, greeted; openssl has the key."""
 
     def __init__(self, address, token):
-        key = Path(token).read_text().split()[2]
+        _, name, key = Path(token).read_text().split()
         cookie = os.urandom(16)
         self.planes = []
         for plane in range(2):
             one = subprocess.Popen(
                 ["openssl", "s_client", "-connect", address, "-tls1_3",
-                 "-psk", key, "-psk_identity", "cluster", "-quiet"],
+                 "-psk", key, "-psk_identity", name, "-quiet"],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL)
             self.planes.append(one)

@@ -1,0 +1,146 @@
+/*
+ * compute.c - the compute thread of a peer, and short computations without it.
+ */
+#include "node/ring/compute.h"
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "eval/registry.h"
+#include "os/clock.h"
+#include "os/run/threads.h"
+
+#define QUICK_US 400 /* Not worth a thread's waking. */
+
+struct compute {
+    struct pool *pool;
+    struct evaluator *evaluator;
+    struct flag cancel;
+    loop_callback done;
+    void *context;
+    struct task *task; /* Its thread owns the next three while busy. */
+    struct computation work;
+    enum err err;
+    int64_t took_us;
+    uint32_t quick; /* So many chunks are computed in QUICK_US; 0: none ... */
+    enum evaluation_kind quick_kind; /* ... if this is asked for. */
+    bool due;
+    int64_t kept_us; /* The loop has been kept, since compute_turn. */
+};
+
+static void carry_out(void *context)
+{
+    struct compute *compute = context;
+    const time_us began = clock_now_us();
+
+    compute->err =
+        evaluator_run(compute->evaluator, &compute->work, &compute->cancel);
+    compute->took_us = clock_now_us() - began;
+}
+
+/* This one tells how long the next one takes. */
+static void end(struct compute *compute)
+{
+    evaluator_end(compute->evaluator);
+    if (compute->took_us > QUICK_US)
+        compute->quick = 0;
+    else if (compute->err == ERR_OK)
+        compute->quick = compute->work.end - compute->work.first;
+    compute->quick_kind = compute->work.what.kind;
+}
+
+static void carried_out(void *context)
+{
+    struct compute *compute = context;
+
+    end(compute);
+    compute->done(compute->context);
+}
+
+enum err compute_new(struct loop *loop, const struct brief *brief,
+                     const struct shelf *shelf, uint32_t threads,
+                     loop_callback done, void *context,
+                     struct compute **compute)
+{
+    struct compute *made = mem_new(1, sizeof *made);
+    enum err err;
+
+    if (made == NULL)
+        return ERR_NOMEM;
+    made->done = done;
+    made->context = context;
+    err = threads_new(threads, &made->pool);
+    if (err == ERR_OK)
+        err = evaluator_open(brief, shelf, made->pool, &made->evaluator);
+    if (err == ERR_OK)
+        err = task_new(loop, carry_out, carried_out, made, &made->task);
+    if (err == ERR_OK)
+        *compute = made;
+    else
+        compute_free(made);
+    return err;
+}
+
+void compute_free(struct compute *compute)
+{
+    if (compute == NULL)
+        return;
+    flag_raise(&compute->cancel);
+    task_free(compute->task);
+    evaluator_close(compute->evaluator);
+    threads_free(compute->pool);
+    mem_free(compute);
+}
+
+uint32_t compute_chunks(const struct compute *compute)
+{
+    return compute->evaluator->chunks;
+}
+
+enum err compute_start(struct compute *compute, const struct computation *work)
+{
+    const enum err err = evaluator_begin(compute->evaluator, work);
+
+    CHECK(!compute->due && !task_busy(compute->task));
+    if (err != ERR_OK)
+        return err;
+    compute->work = *work;
+    flag_lower(&compute->cancel);
+    compute->due = compute->evaluator->ops->anywhere &&
+                   work->end - work->first <= compute->quick &&
+                   work->what.kind == compute->quick_kind &&
+                   compute->kept_us < QUICK_US;
+    if (!compute->due)
+        task_start(compute->task);
+    return ERR_OK;
+}
+
+void compute_cancel(struct compute *compute)
+{
+    flag_raise(&compute->cancel);
+}
+
+void compute_turn(struct compute *compute)
+{
+    compute->kept_us = 0;
+}
+
+bool compute_due(const struct compute *compute)
+{
+    return compute->due;
+}
+
+void compute_here(struct compute *compute)
+{
+    CHECK(compute->due);
+    compute->due = false;
+    carry_out(compute);
+    end(compute);
+    compute->kept_us += compute->took_us;
+}
+
+struct computed compute_result(const struct compute *compute)
+{
+    return (struct computed){.err = compute->err,
+                             .took_us = compute->took_us,
+                             .chunks = compute->work.end - compute->work.first};
+}

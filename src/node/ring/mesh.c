@@ -1,0 +1,361 @@
+/*
+ * mesh.c - numbered links, greeted by MEET, and the one question that others
+ * may ask.
+ */
+#include "node/ring/mesh.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "core/ring/peer.h"
+#include "node/host/posting.h"
+#include "node/host/reject_log.h"
+#include "os/clock.h"
+#include "wire/codec.h"
+
+#define NO_NUMBER UINT32_MAX
+
+/* One end of a link. */
+struct end {
+    struct end *next;
+    struct link *link;
+    uint32_t number; /* NO_NUMBER: accepted, and not greeted yet. */
+    bool up;
+    bool failed; /* No memory for a message: it is to go down. */
+};
+
+struct mesh {
+    struct mesh_options options;
+    struct link_hub *hub;
+    struct timer *failing; /* Tells of those that have failed. */
+    struct end *ends;
+    uint32_t next_number;
+    struct codec_room room;
+    struct envelope envelope;
+    struct reject_log rejects;
+    bool over;
+};
+
+static struct end *find(struct mesh *mesh, uint32_t number)
+{
+    for (struct end *end = mesh->ends; end != NULL; end = end->next)
+        if (end->number == number)
+            return end;
+    return NULL;
+}
+
+static void forget(struct mesh *mesh, struct end *end)
+{
+    struct end **at = &mesh->ends;
+
+    while (*at != end)
+        at = &(*at)->next;
+    *at = end->next;
+    mem_free(end);
+}
+
+/* From here: what is queued still goes. */
+static void drop(struct mesh *mesh, struct end *end)
+{
+    link_set_user(end->link, NULL);
+    link_close(end->link);
+    forget(mesh, end);
+}
+
+/* As if its socket had failed. */
+static void break_off(struct mesh *mesh, struct end *end)
+{
+    const uint32_t number = end->number;
+
+    drop(mesh, end);
+    if (number != NO_NUMBER)
+        mesh->options.events->down(mesh->options.context, number);
+}
+
+static struct end *add(struct mesh *mesh, struct link *link, uint32_t number)
+{
+    struct end *end = mem_new(1, sizeof *end);
+
+    if (end == NULL)
+        return NULL;
+    *end = (struct end){.next = mesh->ends, .link = link, .number = number};
+    mesh->ends = end;
+    link_set_user(link, end);
+    return end;
+}
+
+/* --- out ------------------------------------------------------------------ */
+
+static bool is_urgent(enum msg_kind kind)
+{
+    return kind == MSG_MEET || !msg_is_bulk(kind);
+}
+
+static void send(struct mesh *mesh, struct end *end, const struct msg *msg)
+{
+    end->failed = end->failed || !envelope_fill(&mesh->envelope, msg);
+    if (end->failed)
+        timer_at(mesh->failing, clock_now_us());
+    else
+        envelope_send(&mesh->envelope, end->link,
+                      is_urgent(msg->kind) ? PLANE_CONTROL : PLANE_BULK);
+}
+
+void mesh_send(struct mesh *mesh, uint32_t number, const struct msg *msg)
+{
+    struct end *end = find(mesh, number);
+
+    if (end != NULL && end->up && !end->failed)
+        send(mesh, end, msg);
+}
+
+static void drop_failed(void *context)
+{
+    struct mesh *mesh = context;
+    struct end *end = mesh->ends;
+
+    while (end != NULL) {
+        if (!end->failed) {
+            end = end->next;
+            continue;
+        }
+        break_off(mesh, end);
+        end = mesh->ends; /* The machine may have closed others. */
+    }
+}
+
+void mesh_close(struct mesh *mesh, uint32_t number)
+{
+    struct end *end = find(mesh, number);
+
+    if (end != NULL)
+        drop(mesh, end);
+}
+
+/* --- who comes in --------------------------------------------------------- */
+
+static void log_refusal(struct mesh *mesh, const struct end *end,
+                        const char *reason)
+{
+    char text[NET_TEXT_SIZE + REASON_SIZE + 32];
+
+    (void)snprintf(text, sizeof text, "%s was turned away: %s",
+                   link_address(end->link), reason);
+    reject_log_add(&mesh->rejects, clock_now_us(), text);
+}
+
+static void reject(struct mesh *mesh, struct end *end, const char *reason)
+{
+    struct msg msg = {.kind = MSG_REJECT};
+
+    log_refusal(mesh, end, reason);
+    (void)snprintf(msg.reject.reason, sizeof msg.reject.reason, "%s", reason);
+    send(mesh, end, &msg);
+    drop(mesh, end);
+}
+
+static void answer(struct mesh *mesh, struct end *end,
+                   const struct msg_ask *ask)
+{
+    static char text[STATUS_SIZE];
+    struct msg msg = {.kind = MSG_STATUS, .status = {.text = text}};
+
+    msg.status.size = mesh->options.events->ask(
+        mesh->options.context, ask, link_may_be(end->link, TOKEN_CLUSTER), text,
+        sizeof text);
+    send(mesh, end, &msg);
+    drop(mesh, end);
+}
+
+static uint32_t free_number(struct mesh *mesh)
+{
+    do {
+        mesh->next_number = (mesh->next_number + 1) % PEER_DIALLED;
+    } while (find(mesh, mesh->next_number) != NULL);
+    return mesh->next_number;
+}
+
+/* Who listens on all addresses does not know the one by which it is reached;
+ * whoever is met there does. */
+static void fill_in_host(const struct end *end, struct msg_meet *meet)
+{
+    char text[NET_TEXT_SIZE];
+    struct net_address address;
+
+    if (meet->place[0] != ':' ||
+        net_parse(meet->place, &address, NULL) != ERR_OK ||
+        !link_host(end->link, address.host))
+        return;
+    if (strlen(net_text(&address, text)) < PEER_PLACE)
+        (void)snprintf(meet->place, PEER_PLACE, "%.*s", (int)PEER_PLACE - 1,
+                       text);
+}
+
+/* False: it was turned away. */
+static bool greet(struct mesh *mesh, struct end *end, struct msg_meet *meet)
+{
+    if (end->number == NO_NUMBER && !link_may_be(end->link, TOKEN_CLUSTER)) {
+        reject(mesh, end,
+               "a peer of a ring needs the cluster's token, not a worker's "
+               "own");
+        return false;
+    }
+    if (end->number == NO_NUMBER)
+        end->number = free_number(mesh);
+    fill_in_host(end, meet);
+    link_trust(end->link, mesh->options.message_max);
+    return true;
+}
+
+/* --- what links report ---------------------------------------------------- */
+
+static void on_up(void *context, struct link *link)
+{
+    struct mesh *mesh = context;
+    struct end *end = link_user(link);
+
+    if (mesh->over) {
+        link_close(link);
+        return;
+    }
+    if (end == NULL)
+        end = add(mesh, link, NO_NUMBER);
+    if (end == NULL) {
+        link_close(link);
+        return;
+    }
+    end->up = true;
+    if (end->number != NO_NUMBER)
+        mesh->options.events->up(mesh->options.context, end->number);
+}
+
+static void on_message(void *context, struct link *link, enum plane plane,
+                       const uint8_t *data, size_t size)
+{
+    struct mesh *mesh = context;
+    struct end *end = link_user(link);
+    struct msg msg;
+
+    if (end == NULL || mesh->over)
+        return;
+    if (codec_decode(data, size, &mesh->room, &msg) != ERR_OK ||
+        msg.leaf != 0 || is_urgent(msg.kind) != (plane == PLANE_CONTROL)) {
+        log_refusal(mesh, end, "it sent what is no message of a peer");
+        break_off(mesh, end);
+        return;
+    }
+    if (end->number == NO_NUMBER && msg.kind == MSG_ASK) {
+        answer(mesh, end, &msg.ask);
+        return;
+    }
+    if (end->number == NO_NUMBER && msg.kind != MSG_MEET) {
+        reject(mesh, end,
+               "this is a peer of a ring, and no coordinator: add "
+               "--topology ring");
+        return;
+    }
+    if (msg.kind == MSG_MEET && !greet(mesh, end, &msg.meet))
+        return;
+    mesh->options.events->message(mesh->options.context, end->number, &msg);
+}
+
+static void on_down(void *context, struct link *link, enum link_end how,
+                    const char *why)
+{
+    struct mesh *mesh = context;
+    struct end *end = link_user(link);
+    uint32_t number;
+
+    if (end == NULL)
+        return;
+    number = end->number;
+    forget(mesh, end);
+    if (mesh->over || number == NO_NUMBER)
+        return;
+    if (how == LINK_REFUSED)
+        mesh->options.events->refused(mesh->options.context, number, why);
+    mesh->options.events->down(mesh->options.context, number);
+}
+
+static void on_refused(void *context, const char *why)
+{
+    struct mesh *mesh = context;
+
+    reject_log_add(&mesh->rejects, clock_now_us(), why);
+}
+
+static const struct link_events link_events = {
+    .up = on_up, .message = on_message, .down = on_down, .refused = on_refused};
+
+enum err mesh_dial(struct mesh *mesh, uint32_t number,
+                   const struct net_address *address)
+{
+    struct link *link;
+    enum err err;
+
+    CHECK(find(mesh, number) == NULL);
+    err = link_dial(mesh->hub, address, &link);
+    if (err == ERR_OK && add(mesh, link, number) == NULL) {
+        link_close(link);
+        err = ERR_NOMEM;
+    }
+    return err;
+}
+
+/* --- life ----------------------------------------------------------------- */
+
+enum err mesh_new(const struct mesh_options *options, struct mesh **mesh)
+{
+    struct mesh *made = mem_new(1, sizeof *made);
+    struct link_options links = {.loop = options->loop,
+                                 .token = options->token,
+                                 .source = options->source,
+                                 .events = &link_events,
+                                 .elsewhere = true};
+    enum err err;
+
+    if (made == NULL)
+        return ERR_NOMEM;
+    made->options = *options;
+    links.context = made;
+    err = codec_room_init(&made->room, options->dims, options->sum_dims, 0);
+    made->room.packed = true;
+    if (err == ERR_OK)
+        err = codec_room_peers(&made->room);
+    if (err == ERR_OK)
+        err = timer_new(options->loop, drop_failed, made, &made->failing);
+    if (err == ERR_OK)
+        err = link_hub_new(&links, &made->hub);
+    if (err == ERR_OK)
+        err = link_hub_listen(made->hub, options->listen_fd);
+    if (err == ERR_OK)
+        *mesh = made;
+    else
+        mesh_free(made);
+    return err;
+}
+
+const struct link_hub *mesh_end(struct mesh *mesh)
+{
+    mesh->over = true;
+    link_hub_stop_listening(mesh->hub);
+    while (mesh->ends != NULL)
+        drop(mesh, mesh->ends);
+    return mesh->hub;
+}
+
+void mesh_free(struct mesh *mesh)
+{
+    if (mesh == NULL)
+        return;
+    reject_log_end(&mesh->rejects);
+    while (mesh->ends != NULL)
+        forget(mesh, mesh->ends);
+    link_hub_free(mesh->hub);
+    timer_free(mesh->failing);
+    codec_room_close(&mesh->room);
+    envelope_close(&mesh->envelope);
+    mem_free(mesh);
+}

@@ -1,0 +1,73 @@
+/*
+ * mesh.h - the links of a ring's peer: those it dialled and those it accepted,
+ * by the numbers that core/ring/peer.h gives them.
+ *
+ *     number < PEER_DIALLED     accepted; it has one from its MEET on
+ *     number >= PEER_DIALLED    dialled, as CONNECT said
+ *
+ * ORDER.  The machine is told what a link brings in the order in which it was
+ * sent, and a link is two connections.  So only what may overtake goes by the
+ * control plane: MEET and REJECT, which come before anything else (bulk is not
+ * read before there was a MEET), and BEAT.
+ *
+ * WHO COMES IN.  Peers need the cluster's token; that of one worker, which
+ * could only be that worker, is turned away here.  Whoever asks (`muster
+ * status`) is answered and gone.
+ */
+#ifndef NODE_RING_MESH_H
+#define NODE_RING_MESH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "core/msg.h"
+#include "os/net/interface.h"
+#include "os/net/link.h"
+#include "os/net/net.h"
+#include "os/net/token.h"
+#include "os/run/loop.h"
+
+struct mesh;
+
+struct mesh_events {
+    void (*up)(void *context, uint32_t number);
+    void (*down)(void *context, uint32_t number);
+    void (*message)(void *context, uint32_t number, const struct msg *msg);
+    /* Text for who asks, with `allowed` to more than look: in `text` of
+     * `capacity` bytes, returns how many. */
+    size_t (*ask)(void *context, const struct msg_ask *ask, bool allowed,
+                  char *text, size_t capacity);
+    /* A dialled one will never be let in: another token, no such program. */
+    void (*refused)(void *context, uint32_t number, const char *why);
+};
+
+struct mesh_options {
+    struct loop *loop;
+    const struct token *token;       /* Borrowed, as are the next three. */
+    const struct net_source *source; /* To dial from; NULL: any. */
+    const struct mesh_events *events;
+    void *context;
+    int listen_fd;
+    uint32_t dims, sum_dims; /* Of weights and of the longest sums. */
+    size_t message_max;      /* Bytes of the longest message. */
+};
+
+MUST_CHECK enum err mesh_new(const struct mesh_options *options,
+                             struct mesh **mesh);
+void mesh_free(struct mesh *mesh); /* Accepts NULL. */
+
+/* `up` or `down` follows.  ERR_NOMEM: neither does. */
+MUST_CHECK enum err mesh_dial(struct mesh *mesh, uint32_t number,
+                              const struct net_address *address);
+/* A number without a link swallows it, as does a link without memory, of which
+ * `down` tells later. */
+void mesh_send(struct mesh *mesh, uint32_t number, const struct msg *msg);
+/* Nothing comes of it any more; what is queued is still sent. */
+void mesh_close(struct mesh *mesh, uint32_t number);
+
+/* Close all and listen no more; for farewell_begin. */
+const struct link_hub *mesh_end(struct mesh *mesh);
+
+#endif /* NODE_RING_MESH_H */

@@ -1,0 +1,18 @@
+/*
+ * peer_status.h - what a peer answers to `muster status`: itself, its view and
+ * whom it knows, in the words of node/star/status.h.
+ */
+#ifndef NODE_RING_PEER_STATUS_H
+#define NODE_RING_PEER_STATUS_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "core/ring/peer.h"
+
+const char *peer_phase_name(enum peer_phase phase);
+
+/* An object of at most `capacity` bytes; NULL if out of memory. */
+json_t *peer_status_json(const struct peer *peer, time_us now, size_t capacity);
+
+#endif /* NODE_RING_PEER_STATUS_H */

@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""A ring of peers on one machine: one hash for any number of them, whoever is
+killed, stopped, started again or joins; any peer's folder is enough to go on;
+the last one left finishes alone."""
+
+import os
+import random
+import select
+import signal
+import sys
+from pathlib import Path
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
+import journal
+from cluster import (Tap, Train, address_of, happens, kill, run, status,
+                     train, wait_for)
+from wire import VERSION, Peer, hello, meet, reject_text
+
+SEED = int(os.environ.get("MUSTER_TEST_SEED", "1"))
+KILLS = 100
+RING = ["--topology", "ring"]
+LONG = ["gen:gmm:8000,40", "--seed", 4, "--chunk-rows", 64, "--lr", "1e-3",
+        "--steps", 2500]
+TASKS = {
+    "linear": ["gen:linear:3000,20", "--optim", "lbfgs", "--chunk-rows", 64],
+    "logistic": ["gen:gmm:3000,20", "--optim", "newton", "--chunk-rows", 64],
+    "softmax": ["gen:digits:500", "--model", "softmax", "--optim", "lbfgs",
+                "--steps", 15, "--chunk-rows", 16],
+    "minibatches": ["gen:gmm:3000,20", "--optim", "momentum", "--batch", 200,
+                    "--passes", 4, "--patience", 3],
+    "network": ["gen:digits:500", "--net", "dense24 relu dense10", "--optim",
+                "adam", "--steps", 40],
+}
+
+
+def one_hash(tap):
+    for name, task in TASKS.items():
+        wanted = train(*task)["hash"]
+        tap.equal(train(*task, "-n", 2)["hash"], wanted,
+                  f"{name}: a star has one process's hash")
+        for peers in range(1, 6):
+            result = train(*task, "-n", peers, *RING)
+            tap.ok(result["exit"] in (0, 4) and result["hash"] == wanted and
+                   result["workers"]["joined"] == peers,
+                   f"{name}: {peers} peers: the same hash", result)
+
+
+def peers_of(job):
+    return [(name, pid) for name, pid in job.children()
+            if name[0] == "w" and name[1:].isdigit()]
+
+
+def kill_and_respawn(tap, rng, number, wanted, most):
+    """Peers die and come back, all of them alike; how many were killed."""
+    job = Train(*LONG, "-n", 4, *RING, "--respawn", "--out", f"run{number}")
+    killed = 0
+    job.wait_child("w3")
+    while job.process.poll() is None and killed < most:
+        select.select([], [], [], rng.uniform(0.005, 0.03))
+        family = peers_of(job)
+        if family and kill(rng.choice(family)[1]):
+            killed += 1
+    result = job.finish()
+    tap.ok(result["exit"] == 0 and result.get("hash") == wanted,
+           f"run {number}: {killed} peers killed and started again, same hash",
+           f"seed {SEED}: {result}")
+    return killed
+
+
+def down_to_one(tap, rng, number, wanted):
+    """Nobody comes back: the last one left has the model."""
+    job = Train(*LONG, "-n", 5, *RING, "--out", f"last{number}")
+    order = [f"w{i}" for i in range(5)]
+    rng.shuffle(order)
+    for name in order[1:]:
+        wait_for(lambda: journal.last_step(f"last{number}/{order[0]}") > 20,
+                 "steps")
+        kill(job.wait_child(name))
+    result = job.finish()
+    tap.ok(result["exit"] == 0 and result.get("hash") == wanted and
+           result["workers"]["died"] == 4,
+           f"killed {', '.join(order[1:])}: {order[0]} finishes alone, same "
+           "hash", f"seed {SEED}: {result}")
+    return 4
+
+
+def many_kills(tap, wanted):
+    rng = random.Random(SEED)
+    kills = runs = 0
+    while kills < KILLS and runs < 25:
+        kills += kill_and_respawn(tap, rng, runs, wanted, 25)
+        kills += down_to_one(tap, rng, runs, wanted)
+        runs += 1
+    tap.ok(kills >= KILLS, f"{kills} kills in {2 * runs} runs")
+
+
+def state_of(folder, name):
+    now = status(folder) or {"workers": []}
+    return next((w["state"] for w in now["workers"] if w["name"] == name),
+                "nobody")
+
+
+def stop_and_continue(tap, wanted):
+    """A stopped peer is left out, and comes back by itself."""
+    job = Train(*LONG, "-n", 3, *RING, "--out", "stopped")
+    wait_for(lambda: journal.last_step("stopped/w0") > 20, "steps")
+    victim = job.wait_child("w2")
+    others = [job.wait_child(name) for name in ("w0", "w1")]
+    kill(victim, signal.SIGSTOP)
+    tap.ok(happens(lambda: state_of("stopped", "w2") == "away"),
+           "a stopped peer is left out")
+    for pid in others: # The run is not to be over before it is back.
+        kill(pid, signal.SIGSTOP)
+    kill(victim, signal.SIGCONT)
+    for pid in others:
+        kill(pid, signal.SIGCONT)
+    result = job.finish()
+    tap.ok(result["exit"] == 0 and result.get("hash") == wanted,
+           "... and the run ends on the same hash", result)
+
+
+def resume(tap, wanted):
+    """Killed as a whole, it goes on from the folder of one peer."""
+    job = Train(*LONG, "-n", 3, *RING, "--out", "cut")
+    wait_for(lambda: journal.last_step("cut/w2") > 200, "steps")
+    job.process.kill()
+    job.finish()
+    for name in ("w0", "w1"):
+        for file in Path("cut", name).iterdir():
+            file.unlink()
+    result = train("--resume=cut", "-n", 2)
+    tap.ok(result["exit"] == 0 and result["hash"] == wanted and
+           journal.last_step("cut/w2") == 2500,
+           "resumed by two peers from what the third had: same hash", result)
+    again = train(*LONG, "-n", 2, *RING, "--max-time", "0.5", "--out", "short")
+    tap.ok(not again["finished"] and
+           {journal.last_step(f"short/w{i}") for i in (0, 1)} ==
+           {again["steps"]},
+           "--max-time ends all peers at the same step", again)
+    result = train("--resume=short", "-n", 4, "--max-time", 0)
+    tap.equal(result["hash"], wanted, "... and four go on: same hash")
+
+
+def refused(tap):
+    cases = {
+        "a code": ["--code", "frc"], "relays": ["--fanout", 2],
+        "--verify": ["--verify"], "--delay": ["--delay", "exp:0.1"],
+        "a grid": ["--grid", "lr=1,2"], "--bulk shm": ["--bulk", "shm"],
+    }
+    for name, flags in cases.items():
+        code, _, err = run("train", *LONG, "-n", 3, *RING, *flags)
+        tap.ok(code == 2 and "ring" in err, f"{name} is refused", err)
+
+
+def said_to(address, token, message):
+    """What a peer of the ring answers to such a greeting."""
+    peer = Peer(address, token)
+    peer.send(message)
+    answer = peer.receive()
+    peer.close()
+    return reject_text(answer)
+
+
+def intruders(tap):
+    """Nobody gets in who is not of this ring, whatever they say."""
+    for flags in (["cluster.token"], ["other.token"],
+                  ["far.token", "--name", "far", "--from", "cluster.token"]):
+        assert run("token", "new", *flags).returncode == 0
+    key = ["--token-file", "cluster.token"]
+    job = Train(*LONG[:-1], 10 ** 6, "-n", 2, *RING, "--listen", "127.0.0.1:0",
+                *key, "--out", "open")
+    address = address_of("open")
+    greetings = {
+        "a worker's own token": ("far.token", meet(), "cluster's token"),
+        "other options": ("cluster.token", meet(), "another training"),
+        "another release": ("cluster.token", meet(version=VERSION + 1),
+                            "another release"),
+        "no such chunks": ("cluster.token", meet(first=2, end=1),
+                           "not a REJECT"),
+        "a worker's HELLO": ("cluster.token", hello(), "--topology ring"),
+    }
+    for name, (token, message, sentence) in greetings.items():
+        said = said_to(address, token, message)
+        tap.ok(sentence in said, f"{name}: turned away", said)
+    try:
+        said_to(address, "other.token", meet())
+        tap.ok(False, "another token: no greeting")
+    except (AssertionError, OSError):
+        tap.ok(True, "another token: no greeting")
+    other = train(*LONG[:-1], 10, "-n", 1, *RING, "--peers", address, *key)
+    tap.ok("another training" in other.get("error", ""),
+           "a ring with other --steps is told why it is not let in", other)
+    worker = run("join", address, *key)
+    tap.ok(worker.returncode != 0 and "--topology ring" in worker.stderr,
+           "`muster join` is told that there is no coordinator", worker.stderr)
+    stop = run("stop", address, *key)
+    tap.ok(stop.returncode == 0, "`muster stop` of one peer stops the ring",
+           stop.stderr)
+    result = job.finish()
+    tap.equal(result.get("hash"),
+              train(*LONG[:-1], result.get("steps"))["hash"],
+              "... and nothing of it changed the hash")
+
+
+def main():
+    tap = Tap()
+    wanted = train(*LONG)["hash"]
+    one_hash(tap)
+    many_kills(tap, wanted)
+    stop_and_continue(tap, wanted)
+    resume(tap, wanted)
+    intruders(tap)
+    refused(tap)
+    tap.done()
+
+
+main()
