@@ -340,6 +340,9 @@ static void check_children(struct supervisor *s)
 
 /* The end on request. */
 
+/* A second Ctrl-C is impatience; a second SIGTERM is not, for `timeout` and the
+ * like send one to a process and one to its group, and the stop that it asked
+ * for takes no longer than STOP_US. */
 static void on_signal(struct supervisor *s, int number)
 {
     if (!s->stopping) {
@@ -347,7 +350,8 @@ static void on_signal(struct supervisor *s, int number)
         return;
     }
     s->signal = number;
-    end(s, ERR_OK);
+    if (number != WAIT_SIGTERM)
+        end(s, ERR_OK);
 }
 
 static bool told_to_stop(const struct supervisor *s)

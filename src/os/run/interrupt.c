@@ -1,13 +1,19 @@
 /*
  * interrupt.c - signal handlers for a program that may be asked to end: the
  * first signal raises a flag and puts the old handlers back, so that the second
- * one ends the program.
+ * one ends the program.  A SIGTERM that follows within a second is none: GNU
+ * timeout and others send theirs to a process and to its group, which may be
+ * one signal or two.
  */
 #include "os/run/interrupt.h"
 
 #include <assert.h>
 #include <signal.h>
 #include <stddef.h>
+
+#include "os/clock.h"
+
+#define ECHO_US SECOND_US
 
 static_assert(INTERRUPT_INT == SIGINT, "one number for it");
 
@@ -18,12 +24,36 @@ static const int asking[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 static struct sigaction before[ASKING];
 static struct flag *raised;
 static volatile sig_atomic_t came;
+static time_us came_at; /* Handlers alone write it. */
 
 /* The next one does what it did before. */
 static void give_back(void)
 {
     for (size_t i = 0; i < ASKING; i++)
         (void)sigaction(asking[i], &before[i], NULL);
+}
+
+static void on_echo(int number)
+{
+    if (clock_now_us() - came_at < ECHO_US)
+        return;
+    give_back();
+    (void)raise(number);
+}
+
+/* The same, but of a SIGTERM only if it is no echo of this one. */
+static void give_back_soon(int number)
+{
+    struct sigaction action = {.sa_handler = on_echo, .sa_flags = SA_RESTART};
+
+    came = number;
+    came_at = clock_now_us();
+    (void)sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < ASKING; i++)
+        (void)sigaction(asking[i],
+                        asking[i] == SIGTERM && number == SIGTERM ? &action
+                                                                  : &before[i],
+                        NULL);
 }
 
 static void take(const struct sigaction *action)
@@ -35,8 +65,7 @@ static void take(const struct sigaction *action)
 
 static void on_signal(int number)
 {
-    came = number;
-    give_back();
+    give_back_soon(number);
     flag_raise(raised);
 }
 
@@ -57,8 +86,7 @@ void interrupt_begin(struct flag *flag)
 /* To save may be to wait for who reads: the next one ends that. */
 static void on_late_signal(int number)
 {
-    came = number;
-    give_back();
+    give_back_soon(number);
 }
 
 void interrupt_hold(void)

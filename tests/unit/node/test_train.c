@@ -324,6 +324,38 @@ static void test_stop_and_resume(void **state)
     runs_close(&runs);
 }
 
+/* As GNU timeout does: once to the run and, when that was heard, once more. */
+static void stop_twice(void *context, const struct trace *trace)
+{
+    (void)context;
+    if (trace != NULL && (trace->kind == TRACE_STOP ||
+                          (trace->kind == TRACE_SHORT && trace->key.step == 5)))
+        (void)kill(getpid(), SIGTERM);
+}
+
+/* The state of a coded run is its checkpoint: had the second signal ended the
+ * coordinator, it would go on from step 0. */
+static void test_a_second_sigterm_is_no_other(void **state)
+{
+    struct train_result result;
+    struct runs runs;
+    struct why why = {0};
+
+    (void)state;
+    runs_open(&runs, 1000);
+    runs_code(&runs, "cec", 1);
+    runs_chaos(&runs, "kill:w0@3,kill:w1@5");
+    runs.options.watch = stop_twice;
+    runs.options.max_time_us = 60 * SECOND_US;
+    assert_int_equal(train_run(&runs.options, &result, &why), ERR_OK);
+    assert_false(result.finished);
+    assert_int_equal(result.signal, SIGTERM);
+    assert_int_equal(result.steps, 5);
+    assert_int_equal(result.saved, 5);
+    train_result_close(&result);
+    runs_close(&runs);
+}
+
 static void test_resume_needs_the_same_run(void **state)
 {
     struct train_result result;
@@ -409,6 +441,7 @@ int main(void)
         cmocka_unit_test(test_all_workers_die),
         cmocka_unit_test(test_all_workers_die_and_nothing_is_kept),
         cmocka_unit_test(test_stop_and_resume),
+        cmocka_unit_test(test_a_second_sigterm_is_no_other),
         cmocka_unit_test(test_resume_needs_the_same_run),
         cmocka_unit_test(test_too_few_are_left),
         cmocka_unit_test(test_a_later_join_is_no_hope),
