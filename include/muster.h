@@ -309,8 +309,9 @@ struct muster_info {
     int32_t signal;      /* That stopped it, or came too late; 0 = none. */
     const char *hash;    /* SHA-256 of the weights: equal on every machine. */
     const char *ended;   /* How it ended, in words. */
-    const char *warning; /* What is wrong with the model all the same: a network
-                            that is no better than a constant; or "". */
+    const char *warning; /* What is wrong with the model all the same: no better
+                            than a constant, or a network whose loss was still
+                            falling; or "". */
 };
 
 /* Texts are the model's. */

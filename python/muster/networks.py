@@ -107,7 +107,8 @@ class NetClassifier(Network, WithProbabilities):
     shape: height, width and channels of a row that is an image; None: of arrays of
     3 or 4 dimensions theirs, else a row is a row.
     batch: rows of a step; None: 128, or what recipe's batch_per_worker says.
-    passes: how often each row is seen; None: 10 times, or as often as makes 1,000 steps.
+    passes: how often each row is seen; None: 10 to 200 times, as often as some ten seconds
+    of one core allow, and 1,000 steps at least; with early_stopping up to 200 times.
     solver: "adam", "momentum", "gd", ...; None: adam.  lr: its rate; None: by itself.
     class_weight: a dict by class, "balanced" or None; on top of fit's sample_weight.
     early_stopping: hold out validation_fraction of the rows, end after n_iter_no_change

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "learn/card/model_card.h"
 #include "learn/family/constant.h"
+#include "learn/family/unfinished.h"
 #include "learn/fit.h"
 #include "learn/folds.h"
 #include "learn/save.h"
@@ -150,7 +151,8 @@ static void describe(const struct fitting *f, const struct train_result *result,
     (void)digest_text(&result->hash, model->hash);
     (void)snprintf(model->ended, sizeof model->ended, "%s",
                    how_it_ended(result));
-    if (constant_sentence(&f->setup, result, warning) != NULL)
+    if (constant_sentence(&f->setup, result, warning) != NULL ||
+        unfinished_sentence(&f->setup, result, warning) != NULL)
         status_keys(warning, model->warning);
 }
 

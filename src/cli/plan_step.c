@@ -10,9 +10,7 @@
 #include "learn/network_text.h"
 #include "model/net/neural_model.h"
 
-/* Forward, and twice as many backward. */
-#define TRAIN_FLOPS 3
-#define GIGA        1e9
+#define GIGA 1e9
 
 /* Floating-point operations of a row's gradient. */
 static enum err net_flops(const char *net, const char *shape, double *flops,
@@ -37,7 +35,7 @@ static enum err net_flops(const char *net, const char *shape, double *flops,
     in = (struct neural_shape){image.height, image.width, image.channels};
     err = neural_model_init(&model, text, &in, NEURAL_SQUARED, &units, why);
     if (err == ERR_OK)
-        *flops = (double)TRAIN_FLOPS * (double)neural_flops(&model.neural);
+        *flops = (double)NEURAL_TRAIN * (double)neural_flops(&model.neural);
     neural_model_close(&model);
     mem_free(text);
     return err == ERR_OK ? err : why_in(why, err, "--net");

@@ -180,21 +180,32 @@ bool batches_counted(const struct recipe *recipe, const struct family *family,
             (sampler->kind != SAMPLER_WHOLE || family->steps_least > 0));
 }
 
-static uint64_t default_passes(const struct family *family, uint64_t each)
+/* Who waits for held-out rows to gain no more wants no other end before. */
+static uint64_t default_passes(const struct recipe *recipe,
+                               const struct family *family, uint64_t each,
+                               double pass_work)
 {
     const uint64_t least = (family->steps_least + each - 1) / each;
+    const double paid =
+        pass_work > 0 ? BATCHES_WORK / pass_work : family->passes;
+    uint64_t passes = family->passes;
 
-    return least > family->passes ? least : family->passes;
+    if (recipe_given(recipe, OPT_PATIENCE) || paid >= BATCHES_PASSES_MOST)
+        passes = BATCHES_PASSES_MOST;
+    else if (paid > family->passes)
+        passes = (uint64_t)paid;
+    return least > passes ? least : passes;
 }
 
 enum err batches_steps(const struct recipe *recipe, const struct family *family,
-                       const struct sampler *sampler, uint32_t *steps,
-                       struct why *why)
+                       const struct sampler *sampler, double pass_work,
+                       uint32_t *steps, struct why *why)
 {
     const bool passes = recipe_given(recipe, OPT_PASSES);
     const uint64_t each = sampler_steps(sampler);
-    const uint64_t all = each * (passes ? recipe_count(recipe, OPT_PASSES)
-                                        : default_passes(family, each));
+    const uint64_t all =
+        each * (passes ? recipe_count(recipe, OPT_PASSES)
+                       : default_passes(recipe, family, each, pass_work));
 
     if (passes && recipe_given(recipe, OPT_STEPS))
         return why_set(why, ERR_SHAPE,

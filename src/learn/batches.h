@@ -56,10 +56,18 @@ MUST_CHECK enum err batches_cut(const struct recipe *recipe,
 /* Does a number of passes, said or not, say when to end? */
 bool batches_counted(const struct recipe *recipe, const struct family *family,
                      const struct sampler *sampler);
-/* The steps of --passes, or the family's default, in place of `steps`. */
+/* The steps of --passes, or of as many as are usual, in place of `steps`. Where
+ * nobody says: the family's passes, or more if the work of one, in flops (0: it
+ * does not count), leaves room for them: as many as BATCHES_WORK pays for, some
+ * ten seconds of one core, BATCHES_PASSES_MOST at most (scikit-learn's
+ * max_iter), and these always with --patience, which ends sooner; and as many
+ * as the family's least number of steps takes. */
+#define BATCHES_WORK        3e11
+#define BATCHES_PASSES_MOST 200u
 MUST_CHECK enum err batches_steps(const struct recipe *recipe,
                                   const struct family *family,
                                   const struct sampler *sampler,
-                                  uint32_t *steps, struct why *why);
+                                  double pass_work, uint32_t *steps,
+                                  struct why *why);
 
 #endif /* LEARN_BATCHES_H */

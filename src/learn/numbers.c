@@ -265,8 +265,8 @@ static enum err take_rate(const struct recipe *recipe,
 }
 
 enum err numbers_begin(const struct recipe *recipe, const struct family *family,
-                       const struct dataset *data, struct numbers *numbers,
-                       struct why *why)
+                       const struct dataset *data, double row_work,
+                       struct numbers *numbers, struct why *why)
 {
     struct optim_options *const optim = &numbers->optim;
     const uint32_t rows = numbers_rows(data);
@@ -279,8 +279,8 @@ enum err numbers_begin(const struct recipe *recipe, const struct family *family,
     optim->rows = rows;
     err = batches_choose(recipe, family, data, &optim->sampler, why);
     if (err == ERR_OK)
-        err =
-            batches_steps(recipe, family, &optim->sampler, &optim->steps, why);
+        err = batches_steps(recipe, family, &optim->sampler, row_work * rows,
+                            &optim->steps, why);
     if (err == ERR_OK)
         err = check_penalty(recipe, why);
     if (err == ERR_OK)
@@ -297,7 +297,7 @@ enum err numbers_choose(const struct recipe *recipe, enum model_kind model,
     const bool regression = model_ops(model)->regression;
     const uint32_t rows = numbers_rows(data);
     struct numbers made;
-    enum err err = numbers_begin(recipe, &linear_family, data, &made, why);
+    enum err err = numbers_begin(recipe, &linear_family, data, 0, &made, why);
 
     if (err != ERR_OK)
         return err;

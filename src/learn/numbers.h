@@ -24,10 +24,11 @@ struct numbers {
 /* Rows that count: weight 0 leaves a row out. */
 uint32_t numbers_rows(const struct dataset *data);
 
-/* What all families share: the optimiser's own, rows, batches, steps. */
+/* What all families share: the optimiser's own, rows, batches, steps.  A pass
+ * costs `row_work` flops a row; 0: that does not count. */
 MUST_CHECK enum err numbers_begin(const struct recipe *recipe,
                                   const struct family *family,
-                                  const struct dataset *data,
+                                  const struct dataset *data, double row_work,
                                   struct numbers *numbers, struct why *why);
 /* A rate that was said, or `rate`, if that is above 0, by --batch-per-worker
  * times the number of workers, with a warm-up; false: there is none. */

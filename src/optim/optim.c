@@ -552,6 +552,7 @@ struct ask optim_next(const struct optim *opt)
 
 bool optim_feed(struct optim *opt, const double *sum, double loss_sum)
 {
+    const uint32_t step = opt->step;
     bool updated;
 
     CHECK(optim_next(opt).kind == ASK_EVALUATE);
@@ -561,6 +562,8 @@ bool optim_feed(struct optim *opt, const double *sum, double loss_sum)
                              : opt->ops->feed(opt, sum, loss_sum);
     if (opt->evaluations == 1)
         opt->objective_first = opt->objective;
+    if (!opt->ops->has_search)
+        trend_take(&opt->trend, step, opt->options.steps, opt->objective);
     if (updated)
         opt->round = 0;
     return updated;

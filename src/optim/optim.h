@@ -63,6 +63,7 @@
 #include "base/sampler.h"
 #include "math/evaluation.h"
 #include "optim/search.h"
+#include "optim/trend.h"
 
 #define OPTIM_MEMORY     10u /* Defaults: pairs of lbfgs, */
 #define OPTIM_MEMORY_MAX 64u
@@ -196,6 +197,9 @@ enum optim_end {
 struct optim_outcome {
     enum optim_end end;
     double objective, gradient_norm, excess, objective_first; /* As in optim. */
+    double gain;     /* First order: what as many steps again would still gain,
+                        by how the objective fell in the second half, as a share
+                        of what it was at the start; 0: nothing is known. */
     double held_out; /* Loss of held-out rows; infinite: none is known, which
                         is no good end if it is OPTIM_EARLY. */
     uint32_t held_out_step; /* After which that was: the model's, but where a
@@ -263,6 +267,7 @@ struct optim {
     double shortened;       /* First order: G of the step at hand is
                                multiplied by it, because of `clip`. */
     double norm_start;      /* gradient_norm at the start. */
+    struct trend trend;     /* First order. */
     bool weak;              /* The curvature behind `excess` is known in part
                                only: it counts after calm steps alone. */
     bool diverged;          /* Weights or objective are no longer finite. */

@@ -132,6 +132,17 @@ static bool is_estimated(const struct optim *opt)
            !soften_on(opt) && opt->options.tol <= 0 && !gap_reached(opt);
 }
 
+/* From the middle of a run's third quarter to that of its last the rate is
+ * spent that makes a quarter of its way, or, along a cosine, a tenth. */
+static double gain_left(const struct optim *opt)
+{
+    const double part = opt->options.schedule == SCHEDULE_COSINE ? 10 : 4;
+
+    return opt->objective_first > 0
+               ? part * trend_fall(&opt->trend) / opt->objective_first
+               : 0;
+}
+
 struct optim_outcome optim_outcome(const struct optim *opt)
 {
     struct optim_outcome outcome = {
@@ -140,6 +151,7 @@ struct optim_outcome optim_outcome(const struct optim *opt)
         .gradient_norm = opt->gradient_norm,
         .excess = opt->excess,
         .objective_first = opt->objective_first,
+        .gain = gain_left(opt),
         .held_out = HUGE_VAL,
         /* Others do not move on only from a point that will do. */
         .at_model = soften_on(opt)

@@ -16,6 +16,7 @@
 #include "data/span.h"
 #include "learn/family/constant.h"
 #include "learn/family/family.h"
+#include "learn/family/unfinished.h"
 #include "node/fixed/noise.h"
 
 /* Columns that differ in size by so much, or are so much further from 0 than
@@ -292,6 +293,7 @@ static void not_converged(const struct run *run,
 {
     const struct setup *const setup = run->setup;
     const struct optim_outcome *outcome = &result->outcome;
+    char text[UNFINISHED_TEXT];
 
     if (!setup_family(setup)->converges) {
         (void)printf("%s %u%s\n",
@@ -302,8 +304,10 @@ static void not_converged(const struct run *run,
                          ? ""
                          : "; rows held out (--valid, --test) tell whether "
                            "more would help");
-        if (neural_floats(&setup->net.neural.in) ==
-            setup->net.neural.in.channels) /* Columns, no image. */
+        if (result->constant.beaten &&
+            unfinished_sentence(setup, result, text) != NULL)
+            (void)printf("           %s\n", text);
+        if (neural_on_columns(&setup->net.neural))
             columns_text(setup);
         return;
     }
@@ -540,6 +544,9 @@ void ending_json(const struct setup *setup, const struct train_result *result,
                 object, "best_step",
                 json_integer((json_int_t)outcome->best_step));
     }
+    if (!setup_family(setup)->converges)
+        (void)json_object_set_new(object, "unfinished",
+                                  json_boolean(unfinished(setup, result)));
     if (result->constant.judged)
         (void)json_object_set_new(object, "beats_constant",
                                   json_boolean(result->constant.beaten));

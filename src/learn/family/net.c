@@ -35,6 +35,13 @@
 #define RATE_MOMENTUM 0.01
 #define RATE_ADAM     0.002
 
+/* Of adam on tables: multiplied by the root of a run's length in so many steps,
+ * by this at most. */
+#define RATE_STEPS  3500.0
+#define RATE_GROWTH 2.5
+
+#define ROW_FLOPS 2e4 /* Of a row, besides those of its products. */
+
 /* Columns of tables are in units of their own, and a network's first weights
  * are drawn for inputs around 0 of size 1. */
 static enum err begin(struct recipe *recipe, struct why *why)
@@ -276,6 +283,14 @@ static enum err build(struct setup *setup, const struct recipe *recipe,
 
 /* --- numbers -------------------------------------------------------------- */
 
+/* What a row of a pass costs, in flops: its products, forward and twice as many
+ * back, and what is not one, which a small network spends most on: so much by
+ * measurement (docs/networks.md). */
+static double row_work(const struct neural *net)
+{
+    return NEURAL_TRAIN * (double)neural_flops(net) + ROW_FLOPS;
+}
+
 static double rate_of(enum optim_kind kind)
 {
     static const double rate[] = {[OPTIM_RATE_NONE] = 0,
@@ -286,11 +301,25 @@ static double rate_of(enum optim_kind kind)
     return rate[optim_kind_rate(kind)];
 }
 
+/* Tables bear, and hard ones need, a larger rate the longer its cosine is;
+ * images were best at the same. */
+static double growth(const struct setup *setup,
+                     const struct optim_options *optim)
+{
+    const double more = sqrt(optim->steps / RATE_STEPS);
+
+    if (optim->schedule != SCHEDULE_COSINE ||
+        optim_kind_rate(optim->kind) != OPTIM_RATE_SIZE ||
+        !neural_on_columns(&setup->net.neural))
+        return 1;
+    return fmin(fmax(more, 1), RATE_GROWTH);
+}
+
 static enum err numbers(const struct setup *setup, const struct recipe *recipe,
                         struct pool *pool, struct numbers *out, struct why *why)
 {
-    const enum err err =
-        numbers_begin(recipe, &net_family, &setup->data, out, why);
+    const enum err err = numbers_begin(recipe, &net_family, &setup->data,
+                                       row_work(&setup->net.neural), out, why);
     struct optim_options *const optim = &out->optim;
 
     (void)pool;
@@ -301,9 +330,10 @@ static enum err numbers(const struct setup *setup, const struct recipe *recipe,
     optim->start = setup->start;
     if (!numbers_penalty(recipe, &optim->l2))
         optim->l2 = 0;
-    (void)numbers_rate(recipe, rate_of(optim->kind), optim);
     if (!recipe_given(recipe, OPT_LR))
         numbers_let_fall(recipe, optim);
+    (void)numbers_rate(recipe, rate_of(optim->kind) * growth(setup, optim),
+                       optim);
     return ERR_OK;
 }
 

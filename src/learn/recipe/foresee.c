@@ -61,7 +61,8 @@ static struct foreseen rate(const struct view *view)
     if (net && view->each)
         return rule("that of one worker times their number");
     if (is_adam(view))
-        return net ? value("0.002") : value("0.001");
+        return net ? rule("0.002, long runs on tables up to 0.005")
+                   : value("0.001");
     if (net)
         return strcmp(view->optim, "gd") == 0 ? value("0.1") : value("0.01");
     return view->batches ? rule("what batches bear")

@@ -377,7 +377,7 @@ static const struct option table[RECIPE_OPTIONS] = {
                     .kind = VALUE_COUNT,
                     .value = "N",
                     LIMITS(1, COUNT_MAX),
-                    .shown = "10; --net 1000 steps or more",
+                    .shown = "10; --net 10 to 200, by its work; --patience 200",
                     .help = "how often each row is seen, instead of --steps",
                     .traits = TRAIT(PASSES)},
     [OPT_PATIENCE] = {.name = "patience",

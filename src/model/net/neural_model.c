@@ -138,3 +138,8 @@ uint64_t neural_flops(const struct neural *net)
         flops += neural_layer(net, i).flops;
     return flops;
 }
+
+bool neural_on_columns(const struct neural *net)
+{
+    return neural_floats(&net->in) == net->in.channels;
+}

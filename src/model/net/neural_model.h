@@ -74,8 +74,12 @@ struct neural_layer {
 
 struct neural_layer neural_layer(const struct neural *net, uint32_t layer);
 /* Floating-point operations of one image forward, a multiplication and an
- * addition being two; training takes about three times as many. */
+ * addition being two; training takes about NEURAL_TRAIN times as many, twice
+ * of them backward. */
+#define NEURAL_TRAIN 3
 uint64_t neural_flops(const struct neural *net);
+/* Are its inputs columns, of no image? */
+bool neural_on_columns(const struct neural *net);
 
 /* A tensor as torch has it. */
 struct neural_torch {

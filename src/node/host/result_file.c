@@ -12,8 +12,8 @@
 #include "os/file/file.h"
 #include "os/file/memory_file.h"
 
-#define RESULT_MAGIC UINT64_C(0x38544c5352545355) /* "USTRSLT8" */
-#define OUTCOME_SIZE (1u + 5 * 8 + 2 * 4 + 2 + 2 * 4)
+#define RESULT_MAGIC UINT64_C(0x39544c5352545355) /* "USTRSLT9" */
+#define OUTCOME_SIZE (1u + 6 * 8 + 2 * 4 + 2 + 2 * 4)
 #define RESULT_HEAD  (8u + 4 + REASON_SIZE + 4 + 4 + 8 + OUTCOME_SIZE + 4)
 #define RESULT_MAX                                                             \
     (RESULT_HEAD + sizeof(struct coordinator_stats) +                          \
@@ -32,6 +32,7 @@ static void put_outcome(struct writer *out, const struct optim_outcome *outcome)
     put_f64(out, outcome->gradient_norm);
     put_f64(out, outcome->excess);
     put_f64(out, outcome->objective_first);
+    put_f64(out, outcome->gain);
     put_f64(out, outcome->held_out);
     put_u32(out, outcome->held_out_step);
     put_u32(out, outcome->best_step);
@@ -50,6 +51,7 @@ static struct optim_outcome get_outcome(struct reader *in)
     outcome.gradient_norm = get_f64(in);
     outcome.excess = get_f64(in);
     outcome.objective_first = get_f64(in);
+    outcome.gain = get_f64(in);
     outcome.held_out = get_f64(in);
     outcome.held_out_step = get_u32(in);
     outcome.best_step = get_u32(in);

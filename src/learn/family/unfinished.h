@@ -1,0 +1,21 @@
+/*
+ * unfinished.h - a network whose loss was still falling when its steps were
+ * over, and what is said of it.
+ */
+#ifndef LEARN_UNFINISHED_H
+#define LEARN_UNFINISHED_H
+
+#include "learn/setup.h"
+#include "node/run/train.h"
+
+/* Of a run that made all its steps: would as many again still make the loss
+ * markedly less, on the rows it was trained on? */
+bool unfinished(const struct setup *setup, const struct train_result *result);
+
+/* That, and what to do, in `text`; NULL: it is not so. */
+#define UNFINISHED_TEXT 160u
+const char *unfinished_sentence(const struct setup *setup,
+                                const struct train_result *result,
+                                char text[UNFINISHED_TEXT]);
+
+#endif /* LEARN_UNFINISHED_H */

@@ -1,0 +1,27 @@
+# How many passes a network makes by itself, and what is said of one whose loss
+# was still falling when they were over, rows held out or not.
+said() { "$MUSTER" train "$@" --max-time 0.01 2>&1 >/dev/null | grep -o '[0-9]* passes.*'; }
+awk 'BEGIN { print "a,b,y"; for (i = 0; i < 3000; i++) {
+    a = i * 37 % 101 / 10; b = i * 53 % 103 / 10
+    print a "," b "," (int(a / 2) + int(b / 2)) % 3 } }' >t.csv
+head -n 201 t.csv >small.csv
+echo "--- by the work of a pass, 10 to 200, and 1000 steps"
+said t.csv --net "dense8 relu dense3"
+said t.csv --net "dense8 relu dense3" --passes 7
+said small.csv --net "dense8 relu dense3"
+said small.csv --net "dense8 relu dense3" --batch 1
+said gen:digits:1000 --batch 4 --net "conv5x5x64 relu conv5x5x128 relu dense10"
+echo "--- --patience alone ends a run, not the passes of who says nothing"
+said t.csv --net "dense8 relu dense3" --batch 3000 --patience 1
+said gen:digits:1000 --batch 4 --net "conv5x5x64 relu conv5x5x128 relu dense10" --patience 1
+said t.csv --model softmax --batch 64 --patience 2
+echo "--- still falling"
+for more in "" "--test small.csv" "--valid 0.2"; do
+    "$MUSTER" train t.csv --net "dense32 relu dense3" --passes 10 $more -q | grep -A1 '^ended'
+done
+"$MUSTER" train t.csv --net "dense32 relu dense3" --passes 10 -n 2 -q | grep -A1 '^ended'
+"$MUSTER" train t.csv --net "dense32 relu dense3" --passes 10 -q --format json | grep -o '"unfinished": [a-z]*'
+echo "--- and not"
+awk 'BEGIN { print "a,y"; for (i = 0; i < 300; i++) print i % 2 * 10 + i % 7 / 10 "," i % 2 }' >easy.csv
+"$MUSTER" train easy.csv --net "dense8 relu dense2" --passes 1000 --test easy.csv -q | grep -A1 '^ended'
+"$MUSTER" train easy.csv --net "dense8 relu dense2" --passes 1000 -q --format json | grep -o '"unfinished": [a-z]*'
