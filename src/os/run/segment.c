@@ -284,12 +284,6 @@ bool segment_swap(struct segment *segment, uint32_t seat, uint64_t read,
         (read / VERSION_ONE + 1) * VERSION_ONE + mine);
 }
 
-bool segment_changed(const struct segment *segment, uint64_t read)
-{
-    return atomic_load_explicit(&segment->head->current,
-                                memory_order_acquire) != read;
-}
-
 uint64_t segment_mark(const struct segment *segment, uint32_t seat,
                       uint32_t mark)
 {

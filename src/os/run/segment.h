@@ -82,9 +82,6 @@ uint64_t segment_read(const struct segment *segment,
 MUST_CHECK bool segment_swap(struct segment *segment, uint32_t seat,
                              uint64_t read,
                              const uint64_t value[SEGMENT_VALUE_WORDS]);
-/* Has it been changed since? */
-bool segment_changed(const struct segment *segment, uint64_t read);
-
 uint64_t segment_mark(const struct segment *segment, uint32_t seat,
                       uint32_t mark);
 /* What was written before it is seen by who sees it. */
