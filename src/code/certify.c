@@ -309,6 +309,7 @@ static uint64_t memo_key(const struct code *code)
         code->parts,
         code->span_count,
         spec->replicas,
+        spec->result,
         (uint32_t)spec->seed,
         (uint32_t)(spec->seed >> 32),
         code->chunks < code->parts ? code->chunks : 0,

@@ -211,7 +211,8 @@ bool code_spec_elastic(const struct code_spec *spec)
 
 double code_spec_residual_max(const struct code_spec *spec)
 {
-    return code_spec_elastic(spec) ? CODE_RESIDUAL_BLOCKS : CODE_RESIDUAL_MAX;
+    return code_spec_elastic(spec) && !spec->result ? CODE_RESIDUAL_BLOCKS
+                                                    : CODE_RESIDUAL_MAX;
 }
 
 uint32_t code_spec_enough(const struct code_spec *spec, uint32_t n)

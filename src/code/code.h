@@ -147,6 +147,8 @@ struct code_spec {
     uint32_t blocks;     /* cec: P, coded blocks there are, n or more. */
     uint32_t copies;     /* mds, cec: 2 = of the data by columns, too. */
     bool narrow;         /* mds, cec: blocks are kept as fp32. */
+    bool result;         /* mds, cec: what is decoded is the result itself:
+                            residuals tell its error, not the decoding's. */
     enum arc_rule rule;  /* cec: who computes what. */
     enum decoding decoding;
     const struct code_matrix *matrix; /* matrix: the table; cb: who holds. */

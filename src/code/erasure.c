@@ -201,6 +201,8 @@ static void judge(const struct erasure *erasure, struct erasure_set *set)
             set->residual =
                 fmax(set->residual, residual_at(erasure, set, m, l));
     }
+    if (set->missing > 0)
+        set->residual += set->amplification * erasure->rounding;
     set->rcond = 1 / (norm_of(erasure, set) * inverse_norm(set));
 }
 

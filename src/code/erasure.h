@@ -49,7 +49,8 @@ struct erasure_set {
     const uint32_t *part;  /* missing, ascending. */
     const double *weight;  /* W: missing x count. */
     double rcond;          /* 1 / (|G_S|_1 |G_S^-1|_1); 0 if singular. */
-    double residual;       /* max |W G_S - I| over the missing parts. */
+    double residual;       /* max |W G_S - I| over the missing parts, and
+                              `rounding` of the answers, amplified. */
     double amplification;  /* max sum_s |W_ms|; 1 if none is missing. */
 };
 
@@ -59,6 +60,8 @@ struct erasure {
     uint32_t parts;  /* L */
     uint32_t blocks; /* P */
     uint64_t seed;   /* The draw's, for erasure_row. */
+    double rounding; /* Of an answer, relative; 0: residuals do not tell.  Set
+                        before any set is looked for. */
     double *row;     /* G: blocks x parts. */
     struct erasure_room *room;
 };

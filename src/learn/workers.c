@@ -200,8 +200,10 @@ static enum err choose_any(struct setup *setup, struct recipe *recipe,
         err = preset_spec(&preset, &setup->code, why);
     if (err == ERR_OK)
         err = take_local(setup, recipe, why);
-    if (err == ERR_OK)
+    if (err == ERR_OK) {
         setup->code.narrow = narrow_blocks(recipe, &setup->code);
+        setup->code.result = setup->terms.product;
+    }
     return err == ERR_UNKNOWN || err == ERR_RANGE ? why_in(why, err, "--code")
                                                   : err;
 }

@@ -54,6 +54,9 @@ def elastic(tap):
     done = product("cec.npy", "--code", "cec:l=2:p=8", "-n", "4", "--chaos",
                    "kill:w0@1,join@2,kill:w1@3,kill:w2@4")
     same(tap, "elastic: three of four killed, one joined", done, "cec.npy")
+    done = product("many.npy", "--code", "cec:l=20:p=60", "-n", "30",
+                   "--exact", "numeric")
+    same(tap, "elastic: any twenty of thirty", done, "many.npy")
 
 
 def forms(tap):

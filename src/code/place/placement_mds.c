@@ -20,6 +20,7 @@
  * number depends on s, not on k.  There are no more parts than chunks; with
  * fewer chunks than n-s more may straggle.
  */
+#include <float.h>
 #include <string.h>
 
 #include "code/axes.h"
@@ -54,6 +55,7 @@ static enum err mds_draw(struct code *code, uint32_t draw)
     if (erasure->room != NULL)
         return ERR_OK; /* Another would be the same. */
     err = erasure_init(erasure, k, code->slots, code->spec.seed);
+    erasure->rounding = code->spec.result ? DBL_EPSILON : 0;
     for (uint32_t slot = k; err == ERR_OK && slot < code->slots; slot++)
         memcpy(code->table.value + code->table.row[slot],
                erasure->row + (size_t)slot * k, k * sizeof *erasure->row);

@@ -71,11 +71,23 @@ static void test_systematic(void **state)
     code_close(&code);
 }
 
+/* What training keeps of an elastic code is not enough for a product. */
+static void test_result(void **state)
+{
+    struct code_spec spec = {.placement = PLACE_CEC, .blocks = 6};
+
+    (void)state;
+    assert_true(code_spec_residual_max(&spec) == CODE_RESIDUAL_BLOCKS);
+    spec.result = true;
+    assert_true(code_spec_residual_max(&spec) == CODE_RESIDUAL_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_set),
         cmocka_unit_test(test_systematic),
+        cmocka_unit_test(test_result),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
