@@ -96,10 +96,6 @@ void worker_link_welcome(struct worker *worker, const struct job *job,
                       "the coordinator describes a job that cannot be");
         return;
     }
-    /* It may be given another block, and what it still computes of the old one
-     * would be taken for that. */
-    if (worker->open && worker->job.products)
-        worker_round_end(worker, actions);
     worker->phase = WORKER_SERVING;
     worker->pulse.tracing = job->stints;
     if (!worker->open)
