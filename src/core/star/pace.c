@@ -8,8 +8,11 @@
 #include "core/product.h"
 #include "core/star/coordinator_parts.h"
 
-#define LAG_FACTOR  1.3  /* Of the time in which half of them were done, ... */
-#define LAG_FEW     2.0  /* ... or, if they are fewer, enough for any piece. */
+#define LAG_FACTOR  1.3 /* Of the time in which half of them were done, ... */
+#define LAG_FEW     2.0 /* ... or, if they are fewer, enough for any piece. */
+#define LAG_LEAST   (20 * MS_US) /* Later than those: less is noise. */
+#define LAG_TURNS   16u          /* Twice as long each time; so often. */
+#define PACE_FIT    0.25 /* Of the L-th quickest: to stand in for another. */
 #define PACE_ALIKE  0.05 /* Speeds that differ by less are the same. */
 #define PACE_WEIGHT 0.5  /* Of the last round, in the speed. */
 #define PACE_LAGGED 0.7  /* Of what a laggard was thought to be, at most. */
@@ -73,9 +76,8 @@ static void insert(double *sorted, uint32_t count, double speed)
     sorted[count] = speed;
 }
 
-/* Half of them are quicker.  A mean would be moved by one who is slow, and then
- * those who are not would differ from it. */
-double pace_usual(struct coordinator *c)
+/* Of those who are known, to s->speeds, the slowest first; returns how many. */
+static uint32_t sort_speeds(struct coordinator *c)
 {
     struct segments *s = &c->segments;
     uint32_t count = 0;
@@ -86,7 +88,16 @@ double pace_usual(struct coordinator *c)
         if (link != LINK_NONE && c->members[link].pace.speed > 0)
             insert(s->speeds, count++, c->members[link].pace.speed);
     }
-    return count == 0 ? 0 : s->speeds[count / 2];
+    return count;
+}
+
+/* Half of them are quicker.  A mean would be moved by one who is slow, and then
+ * those who are not would differ from it. */
+double pace_usual(struct coordinator *c)
+{
+    const uint32_t count = sort_speeds(c);
+
+    return count == 0 ? 0 : c->segments.speeds[count / 2];
 }
 
 /* Small differences are noise, and would only give every round other sets of
@@ -126,14 +137,35 @@ bool pace_tries(struct coordinator *c, uint32_t slot)
 
 /* --- laggards ------------------------------------------------------------ */
 
-/* Who could be given what a laggard owes: L must be left. */
-static uint32_t free_hands(const struct coordinator *c)
+/* Is the member free to do what a laggard owes, too?  One who lagged and was
+ * relieved is. */
+static bool is_free(const struct coordinator *c, uint32_t slot)
 {
+    const uint32_t link = c->slot_link[slot];
+
+    return link != LINK_NONE && member_healthy(c, link) &&
+           !refusals_of_row(c, link) && c->members[link].outstanding == 0;
+}
+
+/* How many are free to stand in for others: L must be.  Who is far slower than
+ * the L quickest would be the next to lag. */
+static uint32_t free_hands(struct coordinator *c, bool laggards)
+{
+    const uint32_t known = sort_speeds(c);
+    const uint32_t need = c->segments.need;
+    const double least =
+        known < need ? 0 : PACE_FIT * c->segments.speeds[known - need];
     uint32_t count = 0;
 
-    for (uint32_t slot = 0; slot < c->code.slots; slot++)
-        count += deal_counts_on(c, slot) &&
-                 c->members[c->slot_link[slot]].outstanding == 0;
+    for (uint32_t slot = 0; slot < c->code.slots; slot++) {
+        const struct member *member;
+
+        if (!is_free(c, slot))
+            continue;
+        member = &c->members[c->slot_link[slot]];
+        count += (laggards || !member->lags) &&
+                 (member->pace.speed <= 0 || member->pace.speed >= least);
+    }
     return count;
 }
 
@@ -141,9 +173,9 @@ static uint32_t free_hands(const struct coordinator *c)
  * who takes much longer lags. */
 void pace_idle(struct coordinator *c)
 {
-    const double spent = (double)(c->now - c->round_began_at);
+    const time_us spent = c->now - c->round_began_at;
     uint32_t busy = 0, all = 0;
-    time_us at;
+    time_us lag;
 
     for (uint32_t slot = 0; slot < c->code.slots; slot++) {
         const uint32_t link = c->slot_link[slot];
@@ -154,12 +186,14 @@ void pace_idle(struct coordinator *c)
         all++;
         busy += c->members[link].outstanding > 0;
     }
-    if (busy == 0 || busy == all || free_hands(c) < c->segments.need)
+    if (busy == 0 || busy == all || free_hands(c, true) < c->segments.need)
         return;
-    at = c->round_began_at + 1 +
-         (time_us)((2 * busy <= all ? LAG_FACTOR : LAG_FEW) * spent);
-    if (at < c->segments.look_at)
-        c->segments.look_at = at;
+    lag = (time_us)((2 * busy <= all ? LAG_FACTOR : LAG_FEW) * (double)spent);
+    lag <<= c->segments.turns < LAG_TURNS ? c->segments.turns : LAG_TURNS;
+    if (lag < spent + LAG_LEAST)
+        lag = spent + LAG_LEAST;
+    if (c->round_began_at + lag + 1 < c->segments.look_at)
+        c->segments.look_at = c->round_began_at + lag + 1;
 }
 
 /* Had it answered this moment it would be as quick as that, and it has not. */
@@ -177,23 +211,29 @@ static void slow_down(const struct coordinator *c, struct member *member,
 }
 
 /* What laggards owe goes to others, too; whoever is first counts.  Where fewer
- * than L would be left there are no others. */
+ * than L would be left there are no others; or those who lagged before have
+ * their turn again, and each time everybody has twice as long, so that it
+ * ends. */
 void pace_look(struct coordinator *c)
 {
-    const double usual = pace_usual(c);
+    const uint32_t need = c->segments.need;
+    double usual;
+    bool again;
 
     if (c->now < c->segments.look_at)
         return;
     c->segments.look_at = TIME_NEVER;
-    if (free_hands(c) < c->segments.need)
+    if (free_hands(c, true) < need)
         return;
+    again = free_hands(c, false) < need;
+    usual = pace_usual(c);
     for (uint32_t i = 0; i < c->alive; i++) {
         struct member *member = &c->members[c->present[i]];
 
-        if (member->lags || member->outstanding == 0)
-            continue;
-        member->lags = true;
-        slow_down(c, member, usual);
+        if (member->outstanding > 0 && !member->lags)
+            slow_down(c, member, usual);
+        member->lags = member->outstanding > 0 || (member->lags && !again);
     }
+    c->segments.turns += again;
     c->segments.changed = true;
 }

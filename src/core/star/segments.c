@@ -176,6 +176,7 @@ void segments_open(struct coordinator *c, struct actions *actions)
     memset(s->seated, 0, c->code.slots * sizeof *s->seated);
     s->gives = 0;
     s->look_at = TIME_NEVER;
+    s->turns = combine_again(c) ? s->turns : 0;
     /* Who lagged on the way back is not asked again on the same way. */
     for (uint32_t i = 0; i < c->alive && !combine_again(c); i++)
         c->members[c->present[i]].lags = false;

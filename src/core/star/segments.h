@@ -56,6 +56,7 @@ struct segments {
     uint32_t waits_for; /* So many machines, and people know; 0: enough are
                            here. */
     time_us look_at;    /* For laggards. */
+    uint32_t turns;     /* So often laggards had their turn again. */
     time_us longest_us; /* Of rounds that ended. */
     double *speeds;     /* Scratch: slots of them. */
     struct residual plan;

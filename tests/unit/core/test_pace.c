@@ -111,6 +111,28 @@ static uint32_t owed(const struct play *play, uint32_t link)
     return play->coordinator.members[link].outstanding;
 }
 
+/* Two are quick and three a million times slower, which have nothing to do:
+ * they are free, but no help.  One of the two that is late is waited for. */
+static void test_the_slow_do_not_stand_in(void **state)
+{
+    struct play play;
+    struct coordinator *c = &play.coordinator;
+
+    (void)state;
+    elastic_open(&play, 5, 2, 1);
+    for (uint32_t link = 0; link < 5; link++)
+        c->members[link].pace.speed = link % 4 == 0 ? 1e-6 : 1e-12;
+    elastic_step(&play, 5);
+    assert_int_equal(owed(&play, 2), 0);
+    pass(&play, 100 * MS_US);
+    elastic_answer_all(&play, 0);
+    for (int i = 0; i < 40; i++)
+        pass(&play, 50 * MS_US);
+    assert_false(c->members[4].lags);
+    assert_int_equal(owed(&play, 2), 0);
+    play_close(&play);
+}
+
 /* A machine a fifth slower has a fifth less to do, and those who are as quick
  * as most have the same, whoever is slow. */
 static void test_shares(void **state)
@@ -174,6 +196,7 @@ int main(void)
         cmocka_unit_test(test_most_are_slow),
         cmocka_unit_test(test_who_is_needed_does_not_lag),
         cmocka_unit_test(test_a_laggard_of_what_was_left),
+        cmocka_unit_test(test_the_slow_do_not_stand_in),
         cmocka_unit_test(test_shares),
         cmocka_unit_test(test_a_trial),
     };
