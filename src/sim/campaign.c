@@ -508,6 +508,8 @@ enum err campaign_seed(const struct campaign_options *options, uint64_t seed,
         const struct ring_options ring = ring_options_of(&draw.options);
 
         err = ring_run(&ring, result, NULL, why);
+    } else if (err == ERR_OK && options->rings) {
+        *result = (struct sim_result){0};
     } else if (err == ERR_OK) {
         err = sim_run(&draw.options, result, why);
     }
@@ -662,6 +664,8 @@ static enum err one_seed(const struct campaign_options *options, uint64_t seed,
         err = campaign_seed(&quiet, seed, &result, problem, why);
     if (err != ERR_OK)
         return why_in(why, err, "seed %" PRIu64, seed);
+    if (result.events == 0)
+        return ERR_OK; /* Left out. */
     add(total, &result);
     if (result.violated)
         report(options, total, seed, result.violation, problem);
@@ -684,7 +688,7 @@ enum err campaign_run(const struct campaign_options *options,
     struct campaign_result total = {0};
     enum err err = ERR_OK;
 
-    for (uint64_t i = 0; i < options->count && err == ERR_OK; i++) {
+    for (uint64_t i = 0; total.seeds < options->count && err == ERR_OK; i++) {
         err = one_seed(options, options->first_seed + i, &total, why);
         if (options->stop_after > 0 && total.violations >= options->stop_after)
             break;

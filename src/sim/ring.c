@@ -107,6 +107,10 @@ static void finish(struct ring_world *world, uint32_t node,
     ring_close_all(world, node, false);
     at->running = false;
     at->finished = true;
+    /* Its rows are wanted: whoever asked it to leave starts it again. */
+    if (world->cured && action->err == ERR_CANCELLED && !world->stop_asked &&
+        world->options->run->home_count > 0)
+        later(world, node, MS_US, RING_START, 0);
 }
 
 static void show(struct ring_world *world, uint32_t node,
@@ -336,6 +340,8 @@ void ring_thaw(struct ring_world *world, uint32_t node)
         world_push(&world->base, again);
     }
     at->held_count = 0;
+    at->timer_at = world->base.now;
+    later(world, node, 0, RING_TIMER, 0);
 }
 
 static void hold(struct ring_node *at, const struct happening *happening)
@@ -438,7 +444,7 @@ static void handle(struct ring_world *world, struct happening *happening)
     struct ring_node *at = &world->nodes[happening->node];
 
     if (happening->kind == RING_FAULT || happening->kind == RING_CURE ||
-        happening->kind == RING_DEADLINE) {
+        happening->kind == RING_DEADLINE || happening->kind == RING_START) {
         ring_on_fault(world, happening);
     } else if (happening->kind == RING_DIAL) {
         ring_on_dial(world, happening);
@@ -447,9 +453,8 @@ static void handle(struct ring_world *world, struct happening *happening)
             at->freeze == happening->number)
             ring_thaw(world, happening->node);
     } else if (at->running && at->life == happening->life && at->frozen) {
-        if (happening->kind == RING_TIMER)
-            at->timer_at = world->base.now; /* When it goes on. */
-        hold(at, happening);
+        if (happening->kind != RING_TIMER) /* That is due when it goes on. */
+            hold(at, happening);
     } else if (happening->kind == RING_PACKET) {
         ring_on_packet(world, happening);
     } else if (at->running && at->life == happening->life) {

@@ -138,11 +138,31 @@ void ring_check_finish(struct ring_world *world, uint32_t node,
     }
 }
 
+/* What somebody who stays knows of the others. */
+static void show_seats(struct ring_world *world, uint32_t node)
+{
+    const struct peer *peer = &world->nodes[node].machine;
+
+    ring_note(world, node, '?', "phase %d, view %u of %u, %s", (int)peer->phase,
+              (unsigned)peer->view.name.number, peer->view.count,
+              peer->broken ? "broken" : "whole");
+    for (uint32_t i = 1; i < peer->seat_count; i++) {
+        const struct peer_seat *seat = &peer->seats[i];
+
+        ring_note(world, node, '?', "  %s link %d%s%s hears %u view %u",
+                  seat->name, (int)seat->link, seat->told ? "" : " untold",
+                  seat->done ? " done" : "", (unsigned)seat->hears,
+                  (unsigned)seat->view.number);
+    }
+}
+
 void ring_check_end(struct ring_world *world)
 {
     for (uint32_t i = 0; i < world->options->peers_max; i++) {
         const struct ring_node *at = &world->nodes[i];
 
+        if (at->running)
+            show_seats(world, i);
         if (at->running && !world->base.checker.violated)
             checker_violate(&world->base.checker,
                             "CHECK-R3: p%u stays in phase %d at step %u", i,

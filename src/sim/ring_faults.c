@@ -294,6 +294,9 @@ void ring_on_fault(struct ring_world *world, const struct happening *happening)
 {
     if (happening->kind == RING_CURE) {
         cure(world);
+    } else if (happening->kind == RING_START) {
+        if (!world->nodes[happening->node].running)
+            join(world, happening->node);
     } else if (happening->kind == RING_DEADLINE) {
         give_up_strangers(world);
         world->base.over = true;

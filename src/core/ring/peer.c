@@ -381,8 +381,7 @@ static void notice_absence(struct peer *p, time_us now)
 /* Nothing is under way that would end at a boundary. */
 static bool is_waiting(const struct peer *p)
 {
-    return p->phase == PEER_GATHERING || p->phase == PEER_LACKING ||
-           p->phase == PEER_REPORTING || p->phase == PEER_TAKING;
+    return p->phase == PEER_GATHERING || p->phase == PEER_LACKING;
 }
 
 static void on_disk(struct peer *p, const struct event *event,

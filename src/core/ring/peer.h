@@ -34,8 +34,9 @@
  * LINK_UP or LINK_DOWN follows, and DOWN once it breaks.  A number may be asked
  * for again after its DOWN or CLOSE; after CLOSE nothing comes from it any
  * more.  A link delivers what was sent in order, or goes down: nothing is sent
- * twice here.  Who dials: the higher name of two that know each other; whoever
- * has `contact` and no link dials that.
+ * twice here.  Who dials: the higher name of two that know each other, and the
+ * lower one if nothing came of it for `dead_us`; whoever has `contact` and no
+ * link dials that.
  *
  * MEET.  The driver of the receiver writes the host it sees into msg->place
  * where the host there is empty (":7777").

@@ -28,6 +28,15 @@ uint32_t links_find(const struct peer *p, const char *name)
     return PEER_NO_SEAT;
 }
 
+/* The higher name dials at once; the other one when nothing has come of it: the
+ * higher may have begun anew, and not know whom it knew. */
+static time_us first_dial(const struct peer *p, const struct peer_seat *seat)
+{
+    return p->now + (strcmp(p->options.name, seat->name) > 0
+                         ? p->options.retry_us
+                         : p->options.dead_us);
+}
+
 /* PEER_NO_SEAT: there is no room. */
 static uint32_t find_or_add(struct peer *p, const char *name)
 {
@@ -39,9 +48,9 @@ static uint32_t find_or_add(struct peer *p, const char *name)
     seat = &p->seats[p->seat_count];
     *seat = (struct peer_seat){.link = PEER_NO_LINK,
                                .dialled = PEER_NO_LINK,
-                               .dial_at = p->now,
                                .retry_us = p->options.retry_us};
     (void)snprintf(seat->name, sizeof seat->name, "%s", name);
+    seat->dial_at = first_dial(p, seat);
     p->roster_due = true;
     return p->seat_count++;
 }
@@ -66,7 +75,7 @@ static void forget(struct peer *p, uint32_t index)
     seat->told = false;
     seat->hears = seat->members = 0;
     seat->report_view = 0;
-    seat->dial_at = p->now + seat->retry_us;
+    seat->dial_at = first_dial(p, seat);
     p->roster_due = true;
     if ((p->view.members >> index & 1) != 0)
         p->broken = true; /* RING-2: not all that was sent will come. */
@@ -345,8 +354,7 @@ static bool may_dial(const struct peer *p, uint32_t index)
 
     return seat->link == PEER_NO_LINK && seat->dialled == PEER_NO_LINK &&
            p->contact_link == PEER_NO_LINK && /* Who knows whom that is? */
-           seat->place[0] != '\0' && !seat->done && !seat->banned &&
-           strcmp(p->options.name, seat->name) > 0;
+           seat->place[0] != '\0' && !seat->done && !seat->banned;
 }
 
 static bool may_contact(const struct peer *p)
