@@ -305,6 +305,16 @@ void ring_start(struct ring_world *world, uint32_t node, const char *contact,
     ring_tell(world, node, (struct event){.kind = EVENT_START});
 }
 
+static void free_held(struct ring_node *at)
+{
+    for (size_t i = 0; i < at->held_count; i++) {
+        if (at->held[i].packet != NULL)
+            mem_free(at->held[i].packet->bytes);
+        mem_free(at->held[i].packet);
+    }
+    at->held_count = 0;
+}
+
 void ring_kill(struct ring_world *world, uint32_t node, bool unplugged)
 {
     struct ring_node *at = &world->nodes[node];
@@ -313,7 +323,7 @@ void ring_kill(struct ring_world *world, uint32_t node, bool unplugged)
     ring_close_all(world, node, unplugged);
     at->running = false;
     at->unplugged = unplugged;
-    at->held_count = 0; /* Their packets are freed with the heap. */
+    free_held(at);
 }
 
 void ring_freeze(struct ring_world *world, uint32_t node, time_us for_us)
@@ -556,11 +566,7 @@ static void close_world(struct ring_world *world)
     for (uint32_t i = 0; i < world->options->peers_max; i++) {
         struct ring_node *at = &world->nodes[i];
 
-        for (size_t j = 0; j < at->held_count; j++) {
-            if (at->held[j].packet != NULL)
-                mem_free(at->held[j].packet->bytes);
-            mem_free(at->held[j].packet);
-        }
+        free_held(at);
         mem_free(at->held);
         close_life(at);
         disk_model_close(&at->disk);
