@@ -272,7 +272,8 @@ static enum slice_fate take_total(struct exchange *x,
         (msg->at != slice.at + x->got[rank] ||
          msg->count > count - x->got[rank] || !add_message(x, msg, true)))
         return SLICE_BAD;
-    x->flags |= msg->flags;
+    if (!BUG(BUG_RING_REFUSAL))
+        x->flags |= msg->flags;
     x->got[rank] += msg->count;
     if (msg->count == 0 || x->got[rank] == count)
         x->got[rank] = count + 1;
