@@ -70,13 +70,13 @@ static json_t *receipt_json(const struct record *record)
 
     (void)digest_text(&record->weights, hex);
     hex[12] = '\0';
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:s}", "step",
-                     (json_int_t)record->step, "view", (json_int_t)record->view,
-                     "class", (json_int_t)record->exactness, "answered",
-                     (json_int_t)record->answered, "slots",
-                     (json_int_t)record->slots, "chunks",
-                     (json_int_t)record->chunks, "residual",
-                     json_number(record->residual), "weights", hex);
+    return json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:s}", "step",
+        (json_int_t)record->step, "view", (json_int_t)record->view, "class",
+        (json_int_t)record->exactness, "answered", (json_int_t)record->answered,
+        "slots", (json_int_t)record->slots, "chunks",
+        (json_int_t)record->chunks, "residual", json_number(record->residual),
+        "condition", json_number((double)record->condition), "weights", hex);
 }
 
 /* The newest first; of many, evenly. */

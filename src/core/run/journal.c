@@ -15,7 +15,9 @@
 static void body_encode(const struct record *record, uint8_t body[BODY_BYTES])
 {
     struct writer out = writer_on(body, BODY_BYTES);
+    uint32_t condition; /* The bits of the float. */
 
+    memcpy(&condition, &record->condition, sizeof condition);
     memset(body, 0, BODY_BYTES);
     put_u32(&out, RECORD_MAGIC);
     put_u32(&out, (uint32_t)record->kind);
@@ -46,6 +48,7 @@ static void body_encode(const struct record *record, uint8_t body[BODY_BYTES])
         put_bytes(&out, record->silent, sizeof record->silent);
         put_u64(&out, record->age_sum);
         put_u32(&out, record->age_max);
+        put_u32(&out, condition);
     }
     CHECK(out.ok);
 }
@@ -55,6 +58,7 @@ static bool body_decode(const uint8_t body[BODY_BYTES], struct record *record)
     struct reader in = reader_on(body, BODY_BYTES);
     const uint32_t magic = get_u32(&in);
     const uint32_t kind = get_u32(&in);
+    uint32_t condition;
 
     record->kind = (enum record_kind)kind;
     record->job = get_u64(&in);
@@ -85,6 +89,8 @@ static bool body_decode(const uint8_t body[BODY_BYTES], struct record *record)
         get_bytes(&in, record->silent, sizeof record->silent);
         record->age_sum = get_u64(&in);
         record->age_max = get_u32(&in);
+        condition = get_u32(&in);
+        memcpy(&record->condition, &condition, sizeof condition);
     }
     return in.ok && magic == RECORD_MAGIC && kind >= RECORD_JOB &&
            kind <= RECORD_MERGE;

@@ -55,6 +55,8 @@ struct record {
     uint32_t exactness; /* enum exactness. */
     uint64_t scale;
     double residual;       /* Numeric codes: max |a^T B - 1|. */
+    float condition;       /* Coded data: the worst condition number, in the
+                              1-norm, of the sets used; else 0. */
     double rescale;        /* Factor on the sum; 1 unless approximate. */
     double objective;      /* PASS: of held-out rows. */
     uint32_t best_step;    /* PASS: after which it was least. */

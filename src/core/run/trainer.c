@@ -206,6 +206,8 @@ void trainer_note(struct trainer *trainer, const struct total *total)
         so_far->exactness = total->exactness;
     if (total->residual > so_far->residual)
         so_far->residual = total->residual;
+    if (total->condition > so_far->condition)
+        so_far->condition = total->condition;
     so_far->attempts += total->attempts;
     so_far->answered = total->answered;
     so_far->chunks = total->chunks;

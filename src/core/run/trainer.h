@@ -60,7 +60,7 @@ struct total {
     double *sums; /* Decoded; the trainer may change them. */
     double loss;
     enum exactness exactness;
-    double residual;
+    double residual, condition; /* As in a receipt. */
     double rescale;
     uint32_t answered;
     uint32_t chunks;

@@ -72,6 +72,7 @@ static struct record receipt(const struct coordinator *c,
         .exactness = (uint32_t)out->exactness,
         .scale = c->key.scale,
         .residual = out->residual,
+        .condition = (float)out->condition,
         .rescale = out->rescale,
         .objective = c->trainer.optim.objective,
         .age_sum = out->age_sum,
@@ -119,6 +120,8 @@ static void count_step(struct coordinator *c, const struct total *out,
     c->stats.exactness[out->exactness]++;
     if (out->residual > c->stats.worst_residual)
         c->stats.worst_residual = out->residual;
+    if (out->condition > c->stats.worst_condition)
+        c->stats.worst_condition = out->condition;
     c->stats.aged += out->answered;
     c->stats.age_sum += out->age_sum;
     if (out->age_max > c->stats.age_max)

@@ -283,7 +283,8 @@ struct products {
     bool alone;         /* X w is all that was asked for. */
     bool halfway;       /* What goes back is there: the way back is next. */
     uint32_t round;     /* Of the step. */
-    double residual;    /* Of the round at hand: how well it decodes, ... */
+    double condition;   /* Of the round at hand: the worst set's, ... */
+    double residual;    /* ... how well it decodes, ... */
     double reach;       /* ... and the sum of the |numbers| of its vector. */
     struct lines lines; /* lbfgs and newton. */
     time_us stopped_at; /* Told to stop, then. */
@@ -323,6 +324,7 @@ struct coordinator_stats {
     uint32_t joined, left, died, alive_max;
     uint32_t exactness[3]; /* Steps by enum exactness. */
     double worst_residual;
+    double worst_condition; /* As in a receipt. */
     uint64_t duplicates, stale, poison, hedged, stolen, resent;
     uint64_t shipped, fetched; /* Chunks sent, and named to be fetched. */
     uint64_t strip_passes;     /* Of coded data, the driver's: strips made, each

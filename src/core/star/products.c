@@ -78,6 +78,7 @@ void product_note(struct coordinator *c, const struct erasure_set *set)
                                                         : 0;
     const double rounding = set->missing > 0 ? set->amplification * each : 0;
 
+    c->products.condition = fmax(c->products.condition, 1 / set->rcond);
     if (set->residual + rounding > c->products.residual)
         c->products.residual = set->residual + rounding;
 }
@@ -168,6 +169,7 @@ void product_open(struct coordinator *c)
         turn(c);
     c->products.alone = c->what.kind == EVALUATE_SCORES;
     c->products.residual = 0;
+    c->products.condition = 0;
     c->what = (struct evaluation){
         .kind = EVALUATE_SCORES, .w = wanted, .soft = c->what.soft};
     c->piece_count = c->code.segments;
@@ -215,6 +217,7 @@ void product_decode(struct coordinator *c, struct total *out)
     const struct job *job = &c->options.job;
 
     out->residual = c->products.residual;
+    out->condition = c->products.condition;
     out->sums = c->products.alone ? c->products.scores : c->gradient;
     out->loss = c->products.loss;
     out->exactness = out->residual <= code_spec_residual_max(&c->code.spec)

@@ -97,6 +97,7 @@ static void test_ages(void **state)
     memset(record.silent, 0xa5, sizeof record.silent);
     record.age_sum = UINT64_C(0x123456789abcdef);
     record.age_max = 1000;
+    record.condition = 12345.5f; /* Of coded data; the very last. */
     memcpy(out.chain.bytes, out.bytes + 5 * RECORD_BYTES - DIGEST_BYTES,
            DIGEST_BYTES);
     add(&out, 5, record);
@@ -106,6 +107,7 @@ static void test_ages(void **state)
     assert_int_equal(summary.records, RECORDS);
     assert_int_equal(last.age_sum, record.age_sum);
     assert_int_equal(last.age_max, record.age_max);
+    assert_true(last.condition == record.condition);
     assert_memory_equal(last.silent, record.silent, sizeof last.silent);
 }
 

@@ -22,6 +22,8 @@ static void passes(const struct sim_case *test, struct sim_result *result)
     sim_case_passes(test, result);
     assert_int_equal(result->stats.exactness[EXACT_NUMERIC], result->steps);
     assert_true(result->stats.worst_residual <= CODE_RESIDUAL_MAX);
+    assert_true(result->stats.worst_condition >= 1);
+    assert_true(result->stats.worst_condition < 1e9);
     assert_true(result->coverage == 1);
 }
 
