@@ -109,6 +109,8 @@ static const struct choice choices[RECIPE_OPTIONS] = {
     [OPT_CHAOS] = {FREE, "kill:w1@3", "n=2"},
     [OPT_LISTEN] = {FREE, "127.0.0.1:0", "n=2"},
     [OPT_INTERFACE] = {OUTSIDE},
+    [OPT_TOPOLOGY] = {FREE, "ring", "n=2"},
+    [OPT_PEERS] = {OUTSIDE},
     [OPT_FANOUT] = {FREE, "2", "n=4"},
     [OPT_TOKEN_FILE] = {OUTSIDE},
     [OPT_RESPAWN] = {FREE, "yes", "n=2"},
