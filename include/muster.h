@@ -310,8 +310,9 @@ struct muster_info {
     const char *hash;    /* SHA-256 of the weights: equal on every machine. */
     const char *ended;   /* How it ended, in words. */
     const char *warning; /* What is wrong with the model all the same: no better
-                            than a constant, or a network whose loss was still
-                            falling; or "". */
+                            than a constant (a network, or a linear model whose
+                            steps were over before it converged), or a network
+                            whose loss was still falling; or "". */
 };
 
 /* Texts are the model's. */

@@ -200,7 +200,7 @@ IN_SENTENCES = {"add n N,": "add workers=N,", "leave out n, listen and out": "le
                 "and address", "after steps passes": "after max_iter passes",
                 "shape HEIGHTxWIDTHxCHANNELS": "shape=(height, width, channels)",
                 "say model linear": "take NetRegressor", "say model softmax": "take NetClassifier",
-                "clip 1": "recipe={'clip': 1}",
+                "clip 1": "recipe={'clip': 1}", "more steps": "a larger max_iter",
                 "or a larger l2 helps": "or more penalty (a smaller C, a larger alpha) helps"}
 
 
@@ -212,8 +212,9 @@ def in_parameters(why, said):
         why = f"{said[bare]}{':' if key.endswith(':') else ''} {rest}"
     for key, parameter in IN_SENTENCES.items():
         why = why.replace(key, parameter)
-    why = re.sub(r"\boptim (?=[a-z])", "solver ", why)
-    return why if "lr" in said else why.replace("a smaller lr", "a smaller rate (recipe={'lr': ...})")
+    why = re.sub(r"\boptim(?= [a-z]|,)", "solver", why)
+    return why if "lr" in said else \
+        re.sub(r"\b(a smaller|a larger|another) lr\b", r"\1 rate (recipe={'lr': ...})", why)
 
 
 def threads_of(jobs):

@@ -20,7 +20,9 @@ def warn(sentence, level):
 def of_model(made, not_converged, words, level):
     """`not_converged`: a sentence for one that has not, None of a training that
     makes all its steps; `words`: the library's sentence in the caller's."""
-    if not made.converged and not_converged is not None:
-        warn(not_converged, level + 1)
-    elif made.info.get("warning"):
-        warn(words(made.info["warning"]), level + 1)
+    wrong = words(made.info["warning"]) if made.info.get("warning") else None
+    if made.converged or not_converged is None:
+        if wrong:
+            warn(wrong, level + 1)
+    else:
+        warn(f"{made.ended}, and {wrong}" if wrong else not_converged, level + 1)

@@ -1,5 +1,5 @@
-# Of a network that is no better than a constant that is said, with what to try;
-# of one that has learnt something it is not.
+# Of a model that is no better than a constant that is said, with what to try; of
+# one that has learnt something it is not.
 field() { python3 -c 'import json, sys; print(json.load(sys.stdin)["beats_constant"])'; }
 said() { "$MUSTER" train "$@" -q 2>&1 | grep "no better" || echo "nothing said"; }
 seq 200 | awk '{ x = ($1 * 37 % 101) / 101; printf "%.4f,%.4f\n", x, 7 + 3 * x * x }' >numbers.csv
@@ -14,7 +14,20 @@ said rare.csv --net "dense4 tanh dense2" --optim gd --lr 1e-9 --steps 3 --clip 1
 said rare.csv --net "dense4 tanh dense2"
 said rare.csv --net "dense4 tanh dense2" --steps 40 --lr 0.01
 said rare.csv --net "dense4 tanh dense2" --class-weight balanced
-echo "--- rows that are nobody's to look at, and linear models, are not judged"
+echo "--- linear models, if their steps were over too soon"
+seq 200 | awk '{ x = ($1 * 37 % 101) / 101; printf "%.4f,%.1f\n", x, 5e6 + 2e5 * x }' >far.csv
+said far.csv --batch 64 --optim adam --passes 20 --scale standard
+"$MUSTER" train far.csv --batch 64 --optim adam --passes 20 --scale standard -q | grep ended
+"$MUSTER" train far.csv --batch 64 --optim adam --passes 20 --scale standard -q --format json | field
+said far.csv --batch 64 --optim adam --passes 20 --scale standard --lr 1e5
+said far.csv --batch 64 --passes 20 --scale standard
+said far.csv --optim gd --lr 1e-3 --steps 5 --scale standard
+said far.csv --optim adam --steps 50 -v 2
+for model in logistic svm hinge softmax; do
+    said rare.csv --model $model --optim gd --lr 1e-9 --steps 3 --l2 .01
+    said rare.csv --model $model --batch 32 --lr .5
+done
+echo "--- rows that are nobody's to look at, and linear models that converged, are not judged"
 "$MUSTER" train rare.csv -q --format json | python3 -c 'import json, sys; print("beats_constant" in json.load(sys.stdin))'
 echo "--- a hair above the start is no better, but has not diverged"
 seq 30 | awk '{ print ($1 * 37 % 101) / 1e30 "," $1 % 3 }' >tiny.csv

@@ -1049,6 +1049,12 @@ far = X * 1000.0 ** (np.arange(12) % 3)
 for how, scale in (dict(batch=16), True), (dict(steps=2, scale="standard"), False):
     (said,) = told(lambda: muster.fit(far, Y, **how))
     print("has not converged; raise steps or passes" in said, ("scale='standard'" in said) == scale)
+for more in {}, dict(n=2):
+    (said,) = told(lambda: muster.fit(t, 5e6 + 1e5 * t[:, 0], model="linear", optim="adam", steps=20, **more))
+    print("no better than the mean" in said and "leave out optim, or try a larger lr than 0.001" in said
+          and "all steps" in said and "--" not in said or said)
+(said,) = told(lambda: muster.Ridge(solver="gd", max_iter=3, recipe=dict(lr=1e-6)).fit(t, 5e6 + 1e5 * t[:, 0]))
+print("leave out solver, or try another rate (recipe={'lr': ...}) than 1e-06, a larger max_iter" in said or said)
 print(told(lambda: muster.fit(far, Y)) == told(lambda: muster.fit(X, Y, optim="sgd", passes=2)) == [])
 def refused(f, part):
     try:

@@ -233,7 +233,22 @@ static bool chose_optim(const struct run *run)
     return option_given(&run->cli->options, OPT_OPTIM);
 }
 
-static const char *advice(const struct run *run)
+/* Steps near an optimum: of a model that is no better than a constant another
+ * line says what helps. */
+static const char *near_advice(const struct setup *setup,
+                               const struct train_result *result)
+{
+    if (result->constant.judged && !result->constant.beaten)
+        return "steps over batches have not come near an optimum";
+    return (optim_schedule_needs(setup->optim.schedule) & SCHEDULE_END) != 0
+               ? "steps over batches end near an optimum, nearer with more "
+                 "--passes"
+               : "steps over batches end near an optimum, nearer with more "
+                 "--passes and a rate that falls (--schedule)";
+}
+
+static const char *advice(const struct run *run,
+                          const struct train_result *result)
 {
     const struct setup *const setup = run->setup;
 
@@ -244,11 +259,7 @@ static const char *advice(const struct run *run)
     if (setup->optim.kind == OPTIM_LBFGS || setup->optim.kind == OPTIM_NEWTON)
         return "give it more --steps";
     if (setup->optim.sampler.kind != SAMPLER_WHOLE)
-        return (optim_schedule_needs(setup->optim.schedule) & SCHEDULE_END) != 0
-                   ? "steps over batches end near an optimum, nearer with "
-                     "more --passes"
-                   : "steps over batches end near an optimum, nearer with "
-                     "more --passes and a rate that falls (--schedule)";
+        return near_advice(setup, result);
     return chose_optim(run) ? "give it more --steps, or leave out --optim"
                             : "give it more --steps";
 }
@@ -314,7 +325,8 @@ static void not_converged(const struct run *run,
     if (outcome->end == OPTIM_STEPS)
         (void)printf("NOT CONVERGED: all %u steps are made, |gradient| %.2g; "
                      "%s\n",
-                     result->steps, outcome->gradient_norm, advice(run));
+                     result->steps, outcome->gradient_norm,
+                     advice(run, result));
     else if (outcome->end == OPTIM_STALLED)
         stalled_text(setup, outcome);
     else

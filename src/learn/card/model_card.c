@@ -33,10 +33,9 @@ struct model_card_metrics model_card_measure(const struct setup *setup,
                                 : metrics_none(),
     };
 
-    if (result->measured)
-        made.train = result->metrics;
-    else if (rows)
-        made.train = setup_measure(setup, &setup->data, w);
+    if (rows)
+        made.train = result->measured ? result->metrics
+                                      : setup_measure(setup, &setup->data, w);
     return made;
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "learn/family/family.h"
 #include "learn/fit.h"
 #include "math/kernel/poly_ref.h"
 
@@ -20,9 +21,9 @@ static double weight_of(const struct dataset *data, uint32_t i)
 }
 
 /* Labels of rows of weight 0 may be anything. */
-static double squared(const struct dataset *data)
+static double mean_of(const struct dataset *data)
 {
-    double weight = 0, sum = 0, squares = 0;
+    double weight = 0, sum = 0;
 
     for (uint32_t i = 0; i < data->rows; i++) {
         if (weight_of(data, i) == 0)
@@ -30,20 +31,46 @@ static double squared(const struct dataset *data)
         weight += weight_of(data, i);
         sum += weight_of(data, i) * data->y[i];
     }
+    return sum / weight;
+}
+
+static double squared(const struct dataset *data)
+{
+    const double mean = mean_of(data);
+    double squares = 0;
+
     for (uint32_t i = 0; i < data->rows; i++) {
         double off;
 
         if (weight_of(data, i) == 0)
             continue;
-        off = data->y[i] - sum / weight;
+        off = data->y[i] - mean;
         squares += weight_of(data, i) * off * off;
     }
     return squares / 2;
 }
 
+/* The least sum of losses that one score, or one for each class, has.  Of
+ * p = weight[1] and n = weight[0]: p (1 - c)^2 + n (1 + c)^2 is least at
+ * c = (p - n) / (p + n), the hinge loss at 1 or -1. */
+static double least(const struct model_ops *model, const double *weight,
+                    uint32_t classes, double all)
+{
+    double loss = 0;
+
+    if (model->loss.kind == LOSS_SQUARED_HINGE)
+        return all > 0 ? 4 * weight[0] * weight[1] / all : 0;
+    if (model->loss.kind == LOSS_HINGE)
+        return 2 * fmin(weight[0], weight[1]);
+    for (uint32_t k = 0; k < classes; k++)
+        if (weight[k] > 0)
+            loss -= weight[k] * ref_log(weight[k] / all);
+    return loss;
+}
+
 /* weight[classes] and rows[classes] are of each class, zeroed. */
-static void shares(const struct dataset *data, double *weight, uint32_t *rows,
-                   struct constant *constant)
+static void shares(const struct dataset *data, const struct model_ops *model,
+                   double *weight, uint32_t *rows, struct constant *constant)
 {
     double all = 0;
     uint32_t count = 0, most = 0;
@@ -53,23 +80,21 @@ static void shares(const struct dataset *data, double *weight, uint32_t *rows,
 
         if (weight_of(data, i) == 0)
             continue;
-        k = (uint32_t)data->y[i];
+        k = data->y[i] > 0 ? (uint32_t)data->y[i] : 0;
         weight[k] += weight_of(data, i);
         rows[k]++;
         all += weight_of(data, i);
         count++;
     }
-    for (uint32_t k = 0; k < data->classes; k++) {
-        if (weight[k] > 0)
-            constant->loss -= weight[k] * ref_log(weight[k] / all);
+    constant->loss = least(model, weight, data->classes, all);
+    for (uint32_t k = 0; k < data->classes; k++)
         if (rows[k] > most)
             most = rows[k];
-    }
     if (count > 0)
         constant->share = (double)most / count;
 }
 
-enum err constant_of(const struct dataset *data, bool classes,
+enum err constant_of(const struct dataset *data, const struct model_ops *model,
                      struct constant *constant)
 {
     double *weight;
@@ -77,7 +102,7 @@ enum err constant_of(const struct dataset *data, bool classes,
     bool room;
 
     *constant = (struct constant){0};
-    if (!classes) {
+    if (model->regression) {
         constant->loss = squared(data);
         return ERR_OK;
     }
@@ -85,7 +110,7 @@ enum err constant_of(const struct dataset *data, bool classes,
     rows = mem_new(data->classes, sizeof *rows);
     room = weight != NULL && rows != NULL;
     if (room)
-        shares(data, weight, rows, constant);
+        shares(data, model, weight, rows, constant);
     mem_free(rows);
     mem_free(weight);
     return room ? ERR_OK : ERR_NOMEM;
@@ -97,16 +122,16 @@ enum err constant_of(const struct dataset *data, bool classes,
 enum err constant_judge(const struct setup *setup, double loss,
                         struct train_result *result)
 {
-    const bool classes = model_ops(setup->model)->classes;
+    const struct model_ops *const model = model_ops(setup->model);
     struct constant constant;
-    const enum err err = constant_of(&setup->data, classes, &constant);
+    const enum err err = constant_of(&setup->data, model, &constant);
 
     if (err != ERR_OK)
         return err;
     result->constant.judged = true;
     result->constant.beaten =
         constant.loss <= 0 || loss < constant.loss * (1 - ROUNDING) ||
-        (classes && result->metrics.accuracy > constant.share);
+        (!model->regression && result->metrics.accuracy > constant.share);
     result->constant.gained = 1 - loss / constant.loss;
     result->constant.share = constant.share;
     return ERR_OK;
@@ -118,7 +143,7 @@ static const char *beside(const struct setup *setup,
                           const struct train_result *result, char *text,
                           size_t size)
 {
-    if (model_ops(setup->model)->classes)
+    if (!model_ops(setup->model)->regression)
         (void)snprintf(text, size,
                        "the model is no better than saying the most frequent "
                        "class of every row (accuracy %.4g, and that would be "
@@ -132,25 +157,80 @@ static const char *beside(const struct setup *setup,
     return text;
 }
 
+static bool is_adam(const struct optim_options *optim)
+{
+    return optim->kind == OPTIM_ADAM || optim->kind == OPTIM_ADAMW;
+}
+
+static void network_advice(const struct setup *setup, char *text, size_t size)
+{
+    const struct optim_options *const optim = &setup->optim;
+    const bool relus = neural_rectifies(&setup->net.neural);
+
+    (void)snprintf(text, size,
+                   "try another --lr than %.6g, more --passes%s%s%s",
+                   optim->rate, optim->clip == 0 ? ", --clip 1" : "",
+                   is_adam(optim) ? "" : ", --optim adam",
+                   relus ? "; relus that are 0 for every row learn no more, "
+                           "which a smaller --lr prevents"
+                         : "");
+}
+
+/* Adam moves a weight by about its rate, however far the labels are, and needs
+ * steps to come to rest there. */
+static void rate_advice(const struct setup *setup, char *text, size_t size)
+{
+    const struct optim_options *const optim = &setup->optim;
+    const double mean =
+        model_ops(setup->model)->regression ? mean_of(&setup->data) : 0;
+    const double reach = optim->rate * optim->steps;
+
+    if (is_adam(optim) && 2 * fabs(mean) > reach)
+        (void)snprintf(
+            text, size,
+            "a larger --lr than %.6g, with which %u steps of %s move "
+            "a weight by about %.3g, and the mean is %.3g",
+            optim->rate, optim->steps, optim_name(optim->kind), reach, mean);
+    else
+        (void)snprintf(
+            text, size, "another --lr than %.6g, more --%s", optim->rate,
+            optim->sampler.kind == SAMPLER_WHOLE ? "steps" : "passes");
+}
+
+/* Left to themselves, these find the optimum where sums are exact. */
+static void linear_advice(const struct setup *setup, char *text, size_t size)
+{
+    const struct optim_options *const optim = &setup->optim;
+    const bool whole = optim->sampler.kind == SAMPLER_WHOLE;
+    char rate[192];
+
+    if (optim->kind == OPTIM_LBFGS || optim->kind == OPTIM_NEWTON ||
+        optim->kind == OPTIM_SGD) {
+        (void)snprintf(text, size, "try more --steps");
+        return;
+    }
+    rate_advice(setup, rate, sizeof rate);
+    if (setup->exactness == EXACT_APPROX)
+        (void)snprintf(text, size, "try %s", rate);
+    else
+        (void)snprintf(text, size, "leave out %s--optim, or try %s",
+                       whole ? "" : "--batch and ", rate);
+}
+
 const char *constant_sentence(const struct setup *setup,
                               const struct train_result *result,
                               char text[CONSTANT_TEXT])
 {
-    const struct optim_options *const optim = &setup->optim;
-    const bool adam = optim->kind == OPTIM_ADAM || optim->kind == OPTIM_ADAMW;
-    const bool relus = neural_rectifies(&setup->net.neural);
-    char said[256];
+    char said[192], advice[256];
 
     if (!result->constant.judged || result->constant.beaten ||
         fit_diverged(result))
         return NULL;
-    (void)snprintf(text, CONSTANT_TEXT,
-                   "%s: try another --lr than %.6g, more --passes%s%s%s",
-                   beside(setup, result, said, sizeof said), optim->rate,
-                   optim->clip == 0 ? ", --clip 1" : "",
-                   adam ? "" : ", --optim adam",
-                   relus ? "; relus that are 0 for every row learn no more, "
-                           "which a smaller --lr prevents"
-                         : "");
+    if (setup_family(setup)->converges)
+        linear_advice(setup, advice, sizeof advice);
+    else
+        network_advice(setup, advice, sizeof advice);
+    (void)snprintf(text, CONSTANT_TEXT, "%s: %s",
+                   beside(setup, result, said, sizeof said), advice);
     return text;
 }

@@ -1,7 +1,7 @@
 /*
  * constant.h - the best prediction that looks at no column: the mean of the
- * labels, or the classes by their shares.  A network that is no better has
- * learnt nothing, however well its run went.
+ * labels, or the classes by their shares.  A model that is no better has learnt
+ * nothing, however well its run went.
  */
 #ifndef LEARN_CONSTANT_H
 #define LEARN_CONSTANT_H
@@ -10,17 +10,18 @@
 #include "node/run/train.h"
 
 struct constant {
-    double loss;  /* Sum over rows, each times its weight, as networks have it:
-                     half the squared error, or log loss. */
+    double loss;  /* Sum over rows, each times its weight: half the squared
+                     error, or the model's loss. */
     double share; /* Of the most frequent class among the rows; 0: numbers. */
 };
 
-/* Of rows that are here, two classes being 0 and 1.  ERR_NOMEM. */
-MUST_CHECK enum err constant_of(const struct dataset *data, bool classes,
+/* Of rows that are here, two classes being 0 and 1, or -1 and 1.  ERR_NOMEM. */
+MUST_CHECK enum err constant_of(const struct dataset *data,
+                                const struct model_ops *model,
                                 struct constant *constant);
 
-/* Hold result->metrics, and the sum of losses that the model has, against it;
- * result->constant.  ERR_NOMEM. */
+/* Hold result->metrics, and the sum of losses that the model has (of numbers
+ * half the squared errors), against it; result->constant.  ERR_NOMEM. */
 MUST_CHECK enum err constant_judge(const struct setup *setup, double loss,
                                    struct train_result *result);
 

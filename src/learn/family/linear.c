@@ -3,6 +3,7 @@
  */
 #include "base/mem.h"
 #include "learn/batches.h"
+#include "learn/family/constant.h"
 #include "learn/family/family.h"
 #include "learn/family/start.h"
 #include "learn/rows.h"
@@ -144,6 +145,33 @@ static enum err fill(const struct setup *setup, const double *w,
     return model->w != NULL ? ERR_OK : ERR_NOMEM;
 }
 
+/* A model whose steps were over before it converged may have learnt nothing.
+ * At the optimum, and where no step gains, other steps would not help. */
+static enum err hold_against_constant(const struct setup *setup,
+                                      struct pool *pool,
+                                      struct train_result *result)
+{
+    const struct problem problem = setup_problem(setup);
+    const enum optim_end end = result->outcome.end;
+    struct optim_options bare = setup->optim;
+    double mean;
+    enum err err;
+
+    if (end == OPTIM_CONVERGED || end == OPTIM_STALLED || end == OPTIM_DIVERGED)
+        return ERR_OK;
+    bare.l2 = 0;
+    err = evaluate_at(&problem, pool, &bare, result->weights, &mean, NULL);
+    if (err == ERR_OK)
+        err = measure(setup, &setup->data, result->weights, &result->metrics);
+    result->measured = err == ERR_OK;
+    if (err == ERR_OK)
+        err = constant_judge(setup,
+                             mean * (double)bare.rows *
+                                 (model_ops(setup->model)->regression ? .5 : 1),
+                             result);
+    return err == ERR_RANGE ? ERR_OK : err;
+}
+
 static enum err settle(const struct setup *setup, struct pool *pool,
                        struct train_result *result)
 {
@@ -165,7 +193,7 @@ static enum err settle(const struct setup *setup, struct pool *pool,
                                outcome);
     if (err == ERR_OK)
         err = evaluate_hidden(&problem, pool, &optim, result->weights, outcome);
-    return err;
+    return err == ERR_OK ? hold_against_constant(setup, pool, result) : err;
 }
 
 static struct digest hash(const struct setup *setup, const double *w)

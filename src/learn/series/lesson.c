@@ -149,12 +149,13 @@ static enum err judge(const struct lesson *lesson, struct pool *pool,
 }
 
 /* Until then the objective may be that of the point before, of a batch, or, of
- * a code that leaves answers out, of some rows; and what ended it may be an
- * estimate that coded data do not bear out. */
+ * a code that leaves answers out, of some rows; what ended it may be an
+ * estimate that coded data do not bear out; and steps that are over say nothing
+ * of what was learnt. */
 static bool is_open(const struct setup *part, const struct alone_result *result)
 {
     return setup_family(part)->apart || !result->outcome.at_model ||
-           setup_is_coded(part) ||
+           result->outcome.end == OPTIM_STEPS || setup_is_coded(part) ||
            (part->slots > 0 && part->exactness == EXACT_APPROX);
 }
 
