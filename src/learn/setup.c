@@ -189,7 +189,8 @@ static enum err choose_metric(struct setup *setup, const struct recipe *recipe,
         metric_parse(name != NULL ? name : model->metric, &setup->metric);
 
     CHECK(err == ERR_OK);
-    if ((setup->metric == METRIC_MSE) != model->regression ||
+    if ((setup->metric == METRIC_MSE || setup->metric == METRIC_R2) !=
+            model->regression ||
         (setup->metric == METRIC_AUC && model->classes &&
          setup->data.classes != 2) ||
         (setup->metric == METRIC_LOGLOSS && !model->probable))

@@ -27,6 +27,7 @@ static const char *const names[METRICS] = {
     [METRIC_RECALL] = "recall",
     [METRIC_LOGLOSS] = "logloss",
     [METRIC_MSE] = "mse",
+    [METRIC_R2] = "r2",
 };
 
 const char *metric_name(enum metric metric)
@@ -56,6 +57,7 @@ double metric_value(const struct metrics *metrics, enum metric metric)
         [METRIC_RECALL] = metrics->recall,
         [METRIC_LOGLOSS] = metrics->logloss,
         [METRIC_MSE] = metrics->mse,
+        [METRIC_R2] = metrics->r2,
     };
 
     CHECK((unsigned)metric < METRICS);
@@ -71,7 +73,8 @@ struct metrics metrics_none(void)
 {
     const double none = nan("");
 
-    return (struct metrics){none, none, none, none, none, none, none, none};
+    return (struct metrics){none, none, none, none, none,
+                            none, none, none, none};
 }
 
 static int by_score(const void *a, const void *b)
@@ -359,6 +362,27 @@ static enum err measure_many(struct metrics *metrics,
     return err;
 }
 
+/* Of the labels of the rows that are in, about their own mean. */
+static double variance(const struct scored_rows *in, size_t count)
+{
+    double sum = 0, squares = 0;
+
+    for (size_t i = 0; i < in->rows; i++)
+        sum += is_in(in, i) ? in->y[i] : 0;
+    for (size_t i = 0; i < in->rows; i++) {
+        const double off = in->y[i] - sum / (double)count;
+
+        squares += is_in(in, i) ? off * off : 0;
+    }
+    return squares / (double)count;
+}
+
+/* NaN if labels are all the same: there is no share of nothing. */
+static double share_told(double mse, double spread)
+{
+    return spread > 0 ? 1 - mse / spread : nan("");
+}
+
 static enum err measure_one(struct metrics *metrics,
                             const struct model_ops *model, enum isa isa,
                             const struct scored_rows *in, size_t count)
@@ -366,6 +390,7 @@ static enum err measure_one(struct metrics *metrics,
     metrics->loss = loss_sum(isa, model->loss, in) / (double)count;
     if (model->regression) {
         metrics->mse = metrics->loss;
+        metrics->r2 = share_told(metrics->mse, variance(in, count));
         return ERR_OK;
     }
     if (model->probable)

@@ -14,7 +14,7 @@
 /* Named metrics of scores against labels.  Of three outputs or more precision,
  * recall and f1 are means over the classes. */
 struct metrics {
-    double accuracy, auc, logloss, mse, precision, recall, f1;
+    double accuracy, auc, logloss, mse, r2, precision, recall, f1;
     double loss; /* What the model minimises, mean over rows: no metric. */
 };
 
@@ -27,6 +27,7 @@ enum metric {
     METRIC_RECALL,
     METRIC_LOGLOSS,
     METRIC_MSE,
+    METRIC_R2, /* 1 - mse / variance of the labels of the same rows. */
     METRICS,
 };
 

@@ -45,7 +45,7 @@ static const struct own_words list[] = {
     {OPT_METRIC,
      {.commands = CMD_PREDICT,
       .help = "what to show first: accuracy, precision, recall, f1, auc, "
-              "logloss or mse"}},
+              "logloss, mse or r2"}},
     {OPT_SEED, {.commands = CMD_CODES, .help = "of random coefficients"}},
     {OPT_SEED, {.commands = CMD_PLAN, .help = "of random delays"}},
     {OPT_SEED, {.commands = CMD_DATA, .help = "of generated data"}},

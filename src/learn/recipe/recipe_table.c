@@ -236,10 +236,11 @@ static const struct option table[RECIPE_OPTIONS] = {
     [OPT_METRIC] = {.name = "metric",
                     .kind = VALUE_CHOICE,
                     .value = "NAME",
-                    .choices = "accuracy|precision|recall|f1|auc|logloss|mse",
+                    .choices =
+                        "accuracy|precision|recall|f1|auc|logloss|mse|r2",
                     .shown = "mse for numbers, else accuracy",
                     .help = "what to watch and to sort by: accuracy, "
-                            "precision, recall, f1, auc, logloss or mse"},
+                            "precision, recall, f1, auc, logloss, mse or r2"},
     [OPT_NO_INTERCEPT] = {.name = "no-intercept",
                           .kind = VALUE_FLAG,
                           .help =

@@ -72,9 +72,21 @@ static void test_auc_corners(void **state)
 
 /* Sums over rows, in long double, from scores by a plain loop. */
 struct plain {
-    long double logloss, mse;
+    long double logloss, mse, r2;
     int right, said, were, both;
 };
+
+static long double plain_variance(const struct dataset *data)
+{
+    long double sum = 0, squares = 0;
+
+    for (uint32_t i = 0; i < data->rows; i++) {
+        sum += (long double)data->y[i];
+        squares += (long double)data->y[i] * (long double)data->y[i];
+    }
+    sum /= data->rows;
+    return squares / data->rows - sum * sum;
+}
 
 static struct plain plain_metrics(const struct dataset *data, const double *w)
 {
@@ -96,6 +108,7 @@ static struct plain plain_metrics(const struct dataset *data, const double *w)
     }
     plain.logloss /= data->rows;
     plain.mse /= data->rows;
+    plain.r2 = 1 - plain.mse / plain_variance(data);
     return plain;
 }
 
@@ -142,7 +155,7 @@ static void test_classifiers(void **state)
         assert_true(
             near(got.f1, 2.0L * plain.both / (plain.said + plain.were)));
         assert_true(got.auc >= 0 && got.auc <= 1);
-        assert_true(isnan(got.mse));
+        assert_true(isnan(got.mse) && isnan(got.r2));
         if (kind == MODEL_LOGISTIC)
             assert_true(near(got.logloss, plain.logloss));
         else
@@ -159,6 +172,7 @@ static void test_regression(void **state)
     (void)state;
     measure(MODEL_LINEAR, 4, &got, &plain, &rows);
     assert_true(near(got.mse, plain.mse));
+    assert_true(near(got.r2, plain.r2));
     assert_true(isnan(got.accuracy) && isnan(got.auc) && isnan(got.logloss) &&
                 isnan(got.precision) && isnan(got.recall) && isnan(got.f1));
 }
@@ -255,6 +269,32 @@ static void test_names(void **state)
     assert_int_equal(metric_parse("beauty", &metric), ERR_UNKNOWN);
 }
 
+static double r2_of(const struct scored_rows *in)
+{
+    struct metrics got;
+
+    assert_int_equal(
+        metrics_of_scores(&got, model_ops(MODEL_LINEAR), isa_best(), in),
+        ERR_OK);
+    return got.r2;
+}
+
+/* Labels far from 0, a row that is left out, and labels that are all one. */
+static void test_r2(void **state)
+{
+    const double y[] = {1e6 + 1, HUGE_VAL, 1e6 + 3, 1e6 + 5};
+    const double z[] = {1e6 + 1, 0, 1e6 + 3, 1e6 + 1};
+    const double same[] = {2, 2, 2, 2};
+    const double weight[] = {1, 0, .5, 7};
+    struct scored_rows in = {.z = z, .y = y, .weight = weight, .rows = 4};
+
+    (void)state;
+    assert_true(fabs(r2_of(&in) - -1) < 1e-12);
+    in.y = same;
+    in.weight = NULL;
+    assert_true(isnan(r2_of(&in)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +306,7 @@ int main(void)
         cmocka_unit_test(test_scores_that_overflow),
         cmocka_unit_test(test_rows_left_out),
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_r2),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
