@@ -144,6 +144,7 @@ static double anew(const struct round *round)
     struct arc arcs[MEMBERS_MAX];
     double last = 0;
 
+    CHECK(round->pieces > 0);
     (void)lay(round, ARC_CYCLIC, arcs);
     for (uint32_t p = 0; p < round->pieces; p++) {
         for (uint32_t b = 0; b < blockset_count(&round->done[p]); b++)

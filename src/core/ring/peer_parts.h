@@ -34,7 +34,7 @@ void links_up(struct peer *p, uint32_t link, struct actions *actions);
 void links_down(struct peer *p, uint32_t link);
 void links_meet(struct peer *p, uint32_t link, const struct msg_meet *meet,
                 struct actions *actions);
-void links_roster(struct peer *p, uint32_t seat,
+void links_roster(struct peer *p, uint32_t index,
                   const struct msg_roster *roster);
 void links_reject(struct peer *p, uint32_t link, const char *reason,
                   struct actions *actions);

@@ -100,6 +100,7 @@ static double sum_abs(const double *v, size_t count)
 {
     double sum = 0;
 
+    CHECK(v != NULL);
     for (size_t i = 0; i < count; i++)
         sum += fabs(v[i]);
     return sum;

@@ -327,6 +327,7 @@ static void peer_ended(struct ring_supervisor *r, struct crew_member *member)
     struct ring_seat *seat = seat_of(r, member->process.name);
     const bool died = process_failed(&member->end);
 
+    CHECK(seat != NULL);
     while (read_seat(seat))
         continue; /* Its last words. */
     wait_close(&seat->trace_fd);
