@@ -84,7 +84,7 @@ static uint64_t dead_of(const struct run *run, const struct state *s)
 {
     uint64_t dead = 0;
 
-    for (uint32_t i = 0; i < run->members; i++)
+    for (uint32_t i = 0; i < run->members && i < MOST; i++)
         dead |= (uint64_t)s->members[i].dead << i;
     return dead;
 }
