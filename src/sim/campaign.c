@@ -664,8 +664,8 @@ static enum err one_seed(const struct campaign_options *options, uint64_t seed,
         err = campaign_seed(&quiet, seed, &result, problem, why);
     if (err != ERR_OK)
         return why_in(why, err, "seed %" PRIu64, seed);
-    if (result.events == 0)
-        return ERR_OK; /* Left out. */
+    if (result.events == 0 && !result.violated)
+        return ERR_OK; /* Left out; what is wrong from the start is not. */
     add(total, &result);
     if (result.violated)
         report(options, total, seed, result.violation, problem);
