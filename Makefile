@@ -6,15 +6,19 @@
 
 PREFIX ?= /usr/local
 variant := $(or $(SAN),release)
+version = $(shell sed -n "s/^ *version: '\(.*\)',/\1/p" meson.build)
 
-.PHONY: all run test check check-long valgrind lint format bench cover install \
-	clean help
+.PHONY: all run worlds test check check-long valgrind lint format bench cover \
+	install dist deb clean help
 
 all: ## build build/muster
 	@tools/build.sh $(variant)
 
 run: all ## build, then watch a training run survive on eight local workers
 	@build/muster train --demo
+
+worlds: all ## one training in many worlds, one hash: instruction sets, kills, ...
+	@examples/worlds.py
 
 check: ## unit tests, short simulations, command-line goldens: half a minute
 	@tools/run_tests.py $(if $(SAN),--variant $(SAN)) check
@@ -47,6 +51,15 @@ install: all ## install under PREFIX: program, library, Python package
 	@tools/build.sh release
 	@meson install --quiet --no-rebuild -C build/release \
 		$(if $(DESTDIR),--destdir $(abspath $(DESTDIR)))
+
+dist: ## a tarball of the sources of this commit: build/dist/muster-VERSION.tar.gz
+	@mkdir -p build/dist
+	@git archive --format=tar.gz --prefix=muster-$(version)/ \
+		-o build/dist/muster-$(version).tar.gz HEAD
+	@echo build/dist/muster-$(version).tar.gz
+
+deb: ## a Debian package of what install installs: build/dist/muster_VERSION_*.deb
+	@tools/deb.sh
 
 clean: ## remove build/
 	@rm -rf build

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Folds on two workers beside one process of one thread, in turn: the same
-table, and how much sooner.  Limit: 1.6 on two processors that are free."""
+table, and how much sooner.  Limit: 1.6 on two processors that are free.  One
+process with two threads, which trains both folds at once, is shown beside."""
 
 import json
 import os
@@ -29,9 +30,10 @@ def main():
             one, table = seconds(folder, "--threads", "1")
             two, again = seconds(folder, "--threads", "1", "-n", "2")
             assert table == again, "another table than one process's"
+            both, _ = seconds(folder, "--threads", "2")
             ratios.append(one / two)
             print(f"one process {one:.2f} s, two workers {two:.2f} s: "
-                  f"{one / two:.2f} x")
+                  f"{one / two:.2f} x; two threads {one / both:.2f} x")
     print(f"median {statistics.median(ratios):.2f} x (limit 1.6, two free "
           "processors); same table, same hashes")
 

@@ -87,7 +87,7 @@ enum muster_status {
 MUSTER_API const char *muster_status_text(enum muster_status status);
 /* MUSTER_VERSION of the library. */
 MUSTER_API uint32_t muster_version(void);
-/* Which release it is of, as `muster --version` says: "0.3.0". */
+/* Which release it is of, as `muster --version` says: "0.4.0". */
 MUSTER_API const char *muster_release(void);
 
 /* Every function below that returns a status fills `why` (MUSTER_WHY_SIZE
@@ -452,15 +452,18 @@ muster_join(struct muster_recipe *recipe,
  * A group of processes that come and go, and the exact
  * sum of what each of them has.
  *
- *     muster_group_host(&options, &group, why)            in one process,
+ *     muster_group_host(&options, &group, why)               in one process,
  *     muster_group_join(&options, address, &group, why)      in the others;
  *     muster_sum(group, v, n, MUSTER_DOUBLE, 0, &info, why)  in all of them,
  *                                                            again and again
  *
- * Without a token_file the members are processes of one user on one machine and
- * share memory: none of them is special, and the group lives as long as one of
- * them does.  With one they may be on several machines, and it ends with the
- * process that hosts it.
+ * None of the members is special, also not the one that began the group.
+ * Without a token_file they are processes of one user on one machine and share
+ * memory: the group lives as long as one of them does.  With one they may be on
+ * several machines; of those who were in it last more than half (or half, with
+ * the oldest) must be left and able to talk to each other, and whoever is cut
+ * off from them is told MUSTER_LOST: of two sides of a broken network at most
+ * one goes on.
  *
  * Each call adds one vector of every living member.  The sum is as if computed
  * with unbounded precision and rounded once, at the end, to the nearest: the
@@ -472,21 +475,23 @@ struct muster_group;
 
 struct muster_group_options {
     size_t size;
-    uint32_t least;         /* Host: a call waits for so many; 0 = 1. */
-    uint32_t members_max;   /* Host: 0 = 64, which is the most. */
+    uint32_t least;         /* First: a call waits for so many; 0 = 1. */
+    uint32_t members_max;   /* First: 0 = 64, which is the most. */
     uint32_t give_up_s;     /* Unreachable for so long: MUSTER_LOST; 0 = 30. */
-    uint64_t bytes_max;     /* Host: of a vector; 0 = 64 MiB.  Of every member
-                               one is kept while a call is open. */
-    const char *listen;     /* Host: "HOST:PORT"; NULL = loopback, any port.
-                               Only with a token_file. */
-    const char *token_file; /* Required off loopback (muster token new). */
+    uint64_t bytes_max;     /* First: of a vector; 0 = 64 MiB. */
+    const char *listen;     /* "HOST:PORT" where others reach this member; NULL:
+                               loopback, or the address from which it reaches
+                               the one that it joins, any port.  Only with a
+                               token_file. */
+    const char *token_file; /* Of the cluster (muster token new); NULL: on one
+                               machine. */
     const char *name;       /* Of this member; NULL: host name and process. */
 };
 
 struct muster_sum_info {
     size_t size;          /* By the caller. */
     int32_t included;     /* 1: this vector is in the sum, 0: it is not, -1:
-                             the link broke and nobody knows. */
+                             this member was cut off and cannot know. */
     uint64_t call;        /* Its number: the same in every process. */
     uint32_t contributed; /* Vectors in the sum ... */
     uint32_t members;     /* ... of so many members. */
@@ -501,9 +506,9 @@ muster_group_host(const struct muster_group_options *options,
 MUSTER_API enum muster_status
 muster_group_join(const struct muster_group_options *options,
                   const char *address, struct muster_group **group, char *why);
-/* For muster_group_join of others.  Without a token_file any member's will do,
- * as long as that member is there: the name of memory that only processes of
- * this user can open.  With one it is "HOST:PORT" of the host, "" of others. */
+/* For muster_group_join of others: any member's will do, as long as that member
+ * is there.  Without a token_file the name of memory that only processes of
+ * this user can open, with one "HOST:PORT". */
 MUSTER_API const char *muster_group_address(const struct muster_group *group);
 
 /* Doubles, floats, or 64-bit integers (MUSTER_INT64; modulo 2^64).  With
@@ -513,16 +518,16 @@ MUSTER_API const char *muster_group_address(const struct muster_group *group);
  * all who live.  MUSTER_OK with info->included 0: the others closed without
  * this vector; the sum is theirs.  MUSTER_STOPPED: cancelled; MUSTER_TIMEOUT:
  * too few were there in time; MUSTER_MISSED: the others are further by more
- * than a call; MUSTER_BAD_OPTION: of another size or type than the others';
- * MUSTER_LOST: the group is over.  One thread at a time. */
+ * than a call, or went on while this member was away; MUSTER_BAD_OPTION: of
+ * another size or type than the others'; MUSTER_LOST: the group is out of
+ * reach.  One thread at a time. */
 MUSTER_API enum muster_status
 muster_sum(struct muster_group *group, void *values, uint64_t count,
            enum muster_type type, double deadline_s,
            struct muster_sum_info *info, char *why);
 /* The muster_sum in progress, from another thread or a signal handler. */
 MUSTER_API void muster_cancel(struct muster_group *group);
-/* Leaves the group and frees it; with a token_file the host's ends it for all.
- * Accepts NULL. */
+/* Leaves the group and frees it; the others go on.  Accepts NULL. */
 MUSTER_API void muster_group_leave(struct muster_group *group);
 
 #ifdef __cplusplus

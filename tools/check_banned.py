@@ -53,6 +53,7 @@ CALLS = [
     (" ".join(name + kind for name in INEXACT for kind in ("", "f", "l")),
      "our own (math/kernel/poly.h): libm's bits are not the same everywhere",
      {"plan/": "expected delays: they choose a code, never a number of a model",
+      "cli/reproduce/": "figures and axes for people",
       "cli/show/": "figures and axes for people",
       "sim/faults.c": "draws when faults come",
       "node/run/chaos_run.c": "draws when faults come"}),
@@ -68,6 +69,7 @@ HEADERS = """assert ctype errno fenv float inttypes limits math stdalign stdarg
 # {header: {where it is allowed: why}}; os/ may include everything.
 HEADERS_SOMEWHERE = {
     "openssl/evp.h": {"base/hash.c": "SHA-256, a pure function"},
+    "stdatomic.h": {"core/ring/seal.c": "memory that another process writes"},
     "locale.h": {"data/text/number.c": "reads the same numbers in every locale"},
     "immintrin.h": {"math/": "kernels"},
     "arm_neon.h": {"math/": "kernels"},

@@ -33,6 +33,7 @@ header=$(find src include -name '*.h' -newer $dir/all.a 2>/dev/null | head -1)
 layers='base os math model data code optim plan core wire'
 for source in $(cd src && find $layers -name '*.c' | sort | sed 's,^,src/,') \
     src/node/worker/peer_basket.c src/node/worker/peer_desk.c \
+    src/node/ring/papers.c \
     src/node/owners/parts.c src/node/host/outbox.c src/node/host/posting.c; do
     object=$dir/obj/$(echo "$source" | tr / -).o
     [ "$object" -nt "$source" ] ||

@@ -121,8 +121,9 @@ def check_house():
 
 # What a program run by hand leaves in the root is not to be committed.
 ROOT_FILES = {".clang-format", ".clang-tidy", ".editorconfig", ".gitignore",
-              "ARCHITECTURE.md", "CONTRIBUTING.md", "LICENSE", "Makefile",
-              "README.md", "meson.build", "meson_options.txt", "pyproject.toml"}
+              "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile",
+              "README.md", "SECURITY.md", "meson.build", "meson_options.txt",
+              "pyproject.toml"}
 
 
 def check_root():

@@ -210,7 +210,7 @@ static enum err run(struct fitting *f, struct fit *fit,
     err = look_on(f);
     if (err != ERR_OK)
         return err;
-    dataset_know(&f->setup.data); /* Many ask. */
+    setup_know(&f->setup, &f->setup.data); /* Many ask. */
     signals_keep();
     err = fit_run(fit, result, why);
     signals_restore();

@@ -22,7 +22,6 @@
 
 #define MEMBERS_DEFAULT 64u
 #define BYTES_DEFAULT   (UINT64_C(64) << 20)
-#define BYTES_MAX       (UINT64_C(256) << 20) /* A link queues twice that. */
 #define GIVE_UP_DEFAULT 30u
 #define DEADLINE_MAX_S  1e9
 
@@ -31,10 +30,9 @@ _Static_assert((int)MUSTER_FLOAT == (int)EXACT_F32, "one numbering");
 _Static_assert((int)MUSTER_INT64 == (int)EXACT_I64, "one numbering");
 
 struct muster_group {
-    struct near *near;       /* On this machine, or else ... */
-    struct group *member;    /* ... by links. */
-    struct group_host *host; /* NULL: hosted elsewhere. */
-    struct ways ways;        /* To the host. */
+    struct near *near;    /* On this machine, or else ... */
+    struct group *member; /* ... by links. */
+    struct ways ways;     /* To the one that is joined. */
 };
 
 static enum err check(const struct muster_group_options *o, struct why *why)
@@ -44,23 +42,29 @@ static enum err check(const struct muster_group_options *o, struct why *why)
                        TABLE_SEATS);
     if (o->least > (o->members_max > 0 ? o->members_max : MEMBERS_DEFAULT))
         return why_set(why, ERR_SHAPE, "least is more than members_max");
-    if (o->bytes_max > BYTES_MAX)
+    if (o->bytes_max > SUM_BYTES_MAX)
         return why_set(why, ERR_SHAPE, "bytes_max must be at most 256 MiB");
     return ERR_OK;
 }
 
+/* `join` NULL: begin one. */
 static enum err be_member(struct muster_group *group,
-                          const struct muster_group_options *o, struct why *why)
+                          const struct muster_group_options *o,
+                          const struct net_address *join, struct why *why)
 {
     struct group_options options = {
-        .address = group->ways.addresses[0],
+        .join = join,
+        .listen = o->listen,
         .token = &group->ways.token,
+        .members_max = o->members_max > 0 ? o->members_max : MEMBERS_DEFAULT,
+        .least = o->least > 0 ? o->least : 1,
+        .size_max = o->bytes_max > 0 ? o->bytes_max : BYTES_DEFAULT,
         .give_up_us =
             (o->give_up_s > 0 ? o->give_up_s : GIVE_UP_DEFAULT) * SECOND_US,
     };
     enum err err = join_name(o->name, options.token, options.name, why);
 
-    return err == ERR_OK ? group_join(&options, &group->member, why) : err;
+    return err == ERR_OK ? group_open(&options, &group->member, why) : err;
 }
 
 /* Without a token's file: processes of this user on this machine. */
@@ -92,23 +96,12 @@ static enum err be_near(struct muster_group *group,
 static enum err host(struct muster_group *group,
                      const struct muster_group_options *o, struct why *why)
 {
-    struct group_host_options options = {
-        .listen = o->listen,
-        .token = &group->ways.token,
-        .seats = o->members_max > 0 ? o->members_max : MEMBERS_DEFAULT,
-        .least = o->least > 0 ? o->least : 1,
-        .size_max = o->bytes_max > 0 ? o->bytes_max : BYTES_DEFAULT,
-    };
     enum err err;
 
     if (o->token_file == NULL)
         return be_near(group, o, NULL, why);
     err = token_given(o->token_file, true, &group->ways.token, why);
-    if (err == ERR_OK)
-        err = group_host_open(&options, &group->host, why);
-    if (err == ERR_OK)
-        group->ways.addresses[0] = *group_host_local(group->host);
-    return err == ERR_OK ? be_member(group, o, why) : err;
+    return err == ERR_OK ? be_member(group, o, NULL, why) : err;
 }
 
 static enum err join(struct muster_group *group,
@@ -126,8 +119,9 @@ static enum err join(struct muster_group *group,
                        "%.200s: not the address of a group on this machine; "
                        "others need a token_file",
                        address);
-    err = ways_open(address, o->token_file, false, &group->ways, why);
-    return err == ERR_OK ? be_member(group, o, why) : err;
+    err = ways_open(address, o->token_file, true, &group->ways, why);
+    return err == ERR_OK ? be_member(group, o, &group->ways.addresses[0], why)
+                         : err;
 }
 
 static enum muster_status open_group(const struct muster_group_options *given,
@@ -182,16 +176,15 @@ const char *muster_group_address(const struct muster_group *group)
 {
     if (group != NULL && group->near != NULL)
         return near_address(group->near);
-    return group != NULL && group->host != NULL
-               ? group_host_address(group->host)
-               : "";
+    return group != NULL && group->member != NULL ? group_address(group->member)
+                                                  : "";
 }
 
 static enum err check_sum(const void *values, uint64_t count,
                           enum muster_type type, double deadline_s,
                           struct why *why)
 {
-    if (values == NULL || count == 0 || count > BYTES_MAX)
+    if (values == NULL || count == 0 || count > SUM_BYTES_MAX)
         return why_set(why, ERR_SHAPE, "there must be numbers to add");
     if (exact_size((enum exact_type)type) == 0)
         return why_set(why, ERR_SHAPE,
@@ -272,7 +265,6 @@ void muster_group_leave(struct muster_group *group)
         return;
     near_leave(group->near);
     group_leave(group->member);
-    group_host_close(group->host);
     ways_close(&group->ways);
     mem_free(group);
 }

@@ -52,7 +52,18 @@ enum planted_bug {
     BUG_RING_REFUSAL,     /* ... keep to oneself that a chunk does not fit, */
     BUG_RING_BEHIND,      /* ... take the state of who is behind, ... */
     BUG_RING_EARLY,       /* ... lose what comes before it is asked for, ... */
-    BUG_RING_LOSS,        /* ... and not add up the losses of others. */
+    BUG_RING_LOSS,        /* ... not add up the losses of others, ... */
+    BUG_RING_UNSEALED,    /* ... and count lent sums that have changed. */
+    BUG_SUM_HALF,         /* A group: have a total without all its parts, ... */
+    BUG_SUM_ALONE,        /* ... return before all have it, ... */
+    BUG_SUM_STALE,        /* ... take what was sent in another view, ... */
+    BUG_SUM_THAW,         /* ... go on in a view after STATE, ... */
+    BUG_SUM_EARLY,        /* ... lose what others give for the next call, ... */
+    BUG_SUM_MINORITY,     /* ... let any side of a partition go on, ... */
+    BUG_SUM_FORGET,       /* ... propose in place of what was accepted, ... */
+    BUG_SUM_OPTIMIST,     /* ... commit what one has and others have not, ... */
+    BUG_SUM_PESSIMIST,    /* ... begin again what some have returned, ... */
+    BUG_SUM_DEAF,         /* ... and keep a view in which a link broke. */
 };
 
 #ifdef MUSTER_PLANTED_BUGS

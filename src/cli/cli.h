@@ -68,6 +68,7 @@ int version_command(struct cli *cli);
 int help_command(struct cli *cli);
 int predict_command(struct cli *cli);
 int product_command(struct cli *cli);
+int reproduce_command(struct cli *cli);
 int model_command(struct cli *cli);
 
 /* Help on standard output, or (after a mistake) a hint on standard error. */

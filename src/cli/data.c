@@ -1,5 +1,5 @@
 /*
- * data.c - `muster data info|prepare`.
+ * data.c - `muster data info|entropy|prepare`.
  */
 #include "cli/data.h"
 
@@ -167,8 +167,8 @@ static void info_text(const struct info *info)
     (void)printf("digest    %s\n", info->digest);
 }
 
-static void show_info(const struct cli *cli, const struct dataset *data,
-                      const struct encoder *encoder)
+static int show_info(struct cli *cli, const struct dataset *data,
+                     const struct encoder *encoder)
 {
     uint32_t count[CLASSES_MAX] = {0};
     const struct digest digest = dataset_digest(data);
@@ -188,15 +188,20 @@ static void show_info(const struct cli *cli, const struct dataset *data,
         info_json(&info);
     else
         info_text(&info);
+    return EXIT_DONE;
 }
 
-static int data_info(struct cli *cli, const char *what)
+/* Read the data and show what is asked of it. */
+static int data_read(struct cli *cli, const char *what,
+                     int (*show)(struct cli *cli, const struct dataset *data,
+                                 const struct encoder *encoder))
 {
     struct source_options source = input_options(&cli->options.recipe);
     struct dataset data = {0};
     struct encoder encoder = {0};
     struct pool *pool = NULL;
     struct why why = {0};
+    int code = EXIT_DONE;
     enum err err =
         threads_new(option_text(&cli->options, OPT_THREADS) == NULL
                         ? threads_available()
@@ -214,11 +219,11 @@ static int data_info(struct cli *cli, const char *what)
     err = source_load(&source, &data, NULL, NULL, &why);
     threads_free(pool);
     if (err == ERR_OK) {
-        show_info(cli, &data, &encoder);
+        code = show(cli, &data, &encoder);
         dataset_close(&data);
     }
     encoder_close(&encoder);
-    return err == ERR_OK ? EXIT_DONE : say_why(cli, err, &why);
+    return err == ERR_OK ? code : say_why(cli, err, &why);
 }
 
 static json_t *part_json(const struct prepared_part *part)
@@ -264,10 +269,12 @@ int data_command(struct cli *cli)
 
     if (action == NULL || what == NULL)
         return say_error(cli, EXIT_USAGE,
-                         "write `muster data info DATA`, `data prepare NAME` "
-                         "or `data get NAME|URL`");
+                         "write `muster data info DATA`, `data entropy "
+                         "DATA`, `data prepare NAME` or `data get NAME|URL`");
     if (strcmp(action, "info") == 0)
-        return data_info(cli, what);
+        return data_read(cli, what, show_info);
+    if (strcmp(action, "entropy") == 0)
+        return data_read(cli, what, data_entropy);
     if (strcmp(action, "prepare") == 0)
         return data_prepare(cli, what);
     return data_get(cli, what);

@@ -13,12 +13,12 @@ struct demo_setting {
 };
 
 static const struct demo_setting settings[] = {
-    {OPT_DATA, "gen:gmm:100000,64"},
+    {OPT_DATA, "gen:digits:3000"},
     {OPT_N, "8"},
-    {OPT_OPTIM, "agd"}, /* Many steps, all alike. */
+    {OPT_OPTIM, "agd"}, /* Many steps alike; the loss falls to the last. */
     {OPT_STEPS, "300"},
     {OPT_STRAGGLERS, "1"},
-    {OPT_DELAY, "exp:0.015+worker:w3=400"},
+    {OPT_DELAY, "exp:0.015+worker:w3=100"},
     {OPT_THREADS, "1"},
 };
 

@@ -175,9 +175,11 @@ static bool trains_network(const struct options *options)
 }
 
 /* What a run trains that goes on is said in its folder, which is read yet:
- * then this is asked again. */
+ * then this is asked again, as it is of a ring that is joined. */
 static bool awaits_run(const struct options *options)
 {
+    if (options->shape.command == CMD_JOIN)
+        return true;
     return option_given(options, OPT_RESUME) &&
            option_text(options, OPT_DATA) == NULL;
 }

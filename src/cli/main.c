@@ -66,10 +66,12 @@ static const struct command commands[] = {
      "  muster product A.npy x.npy y.npy --code mds:k=6 -n 8 --delay "
      "worker:w3=5\n",
      product_command},
-    {"join", POSITIONAL(CMD_JOIN, OPT_ADDRESS), "HOST:PORT|RUN",
-     "Work for a coordinator; leaves in good order on SIGTERM", NULL,
+    {"join", POSITIONAL(CMD_JOIN, OPT_ADDRESS, OPT_SAVE),
+     "HOST:PORT|RUN [FILE]", "Work for a coordinator, or be a peer of a ring",
+     "It leaves in good order on SIGTERM.",
      "  muster join muster-runs/0001-1a2b\n"
-     "  muster join trainer.example:7731 --token-file w1.token\n",
+     "  muster join trainer.example:7731 --token-file w1.token\n"
+     "  muster join peer.example:7000 m.model --token-file cluster.token\n",
      join_command},
     {"relay", POSITIONAL(CMD_RELAY, OPT_ADDRESS), "HOST:PORT|RUN",
      "Stand between a coordinator and workers, and merge their answers",
@@ -80,9 +82,10 @@ static const struct command commands[] = {
      "cluster.token\n",
      relay_command},
     {"data", POSITIONAL(CMD_DATA, OPT_DATA_ACTION, OPT_WHAT),
-     "info|prepare|get WHAT", "Look at data, encode public data sets, download",
-     NULL,
+     "info|entropy|prepare|get WHAT",
+     "Look at data, encode public data sets, download", NULL,
      "  muster data info data.csv --label y\n"
+     "  muster data entropy data.csv --label y --plot entropy.svg\n"
      "  muster data prepare amazon --raw raw --to amazon\n"
      "  muster data get mnist --to mnist\n",
      data_command},
@@ -130,6 +133,13 @@ static const struct command commands[] = {
      "  muster codes\n"
      "  muster codes cyclic -n 6 --stragglers 2 --silent 1,4\n",
      codes_command},
+    {"reproduce", POSITIONAL(CMD_REPRODUCE, OPT_EXPERIMENT), "[NAME|all]",
+     "Run a paper's experiment again: their numbers beside ours",
+     "Without a name: the list of experiments.",
+     "  muster reproduce\n"
+     "  muster reproduce gradient-coding --quick\n"
+     "  muster reproduce all --virtual --raw data --to results\n",
+     reproduce_command},
     {"report", POSITIONAL(CMD_REPORT, OPT_RUN), "[RUN]",
      "Write a run's story as one HTML page",
      "Loss, metrics, step times, who was slow, the code, receipts, and what\n"

@@ -222,7 +222,7 @@ static int execute_one(struct run *run)
     if (run->setup->slots == 0) {
         err = run_alone(run, true, &result, &why);
     } else {
-        dataset_know(&run->setup->data); /* Many ask. */
+        setup_know(run->setup, &run->setup->data); /* Many ask. */
         err = run_cluster(run, &result, &why);
     }
     status = err != ERR_OK ? failed(run, err, &why) : finish(run, &result);

@@ -30,8 +30,9 @@ struct placement_ops {
     const char *name;
     enum carrier carrier;
     bool grouped;
-    bool cut;    /* Not grouped, and work may yet be sent in pieces. */
-    bool summed; /* Coded, and no equations to solve: any number of slots. */
+    bool cut;     /* Not grouped, and work may yet be sent in pieces. */
+    bool summed;  /* Coded, and no equations to solve: any number of slots. */
+    bool sampled; /* Chunks from the middle on are samples of those before. */
     trait_set traits; /* What rules.c has to know of it. */
     /* P; NULL: n. */
     uint32_t (*parts)(const struct code *code);
@@ -92,7 +93,8 @@ struct stop_ops {
 
 struct estimate_ops {
     const char *name;
-    bool partial; /* Has a meaning when pieces are missing. */
+    const char *alias; /* NULL if none. */
+    bool partial;      /* Has a meaning when pieces are missing. */
     double (*rescale)(const struct code *code, uint64_t rows_covered,
                       uint64_t rows);
     enum err (*vet)(const struct code *code, struct why *why); /* NULL: any. */

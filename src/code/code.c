@@ -209,6 +209,11 @@ bool code_spec_elastic(const struct code_spec *spec)
     return spec->blocks > 0;
 }
 
+bool code_spec_replays(const struct code_spec *spec)
+{
+    return !code_spec_elastic(spec) && spec->shadows == 0;
+}
+
 double code_spec_residual_max(const struct code_spec *spec)
 {
     return code_spec_elastic(spec) && !spec->result ? CODE_RESIDUAL_BLOCKS
@@ -218,6 +223,22 @@ double code_spec_residual_max(const struct code_spec *spec)
 uint32_t code_spec_enough(const struct code_spec *spec, uint32_t n)
 {
     return (spec->blocks > 0 ? spec->blocks : n) - spec->stragglers;
+}
+
+bool code_spec_sampled(const struct code_spec *spec)
+{
+    return placement_ops(spec->placement)->sampled;
+}
+
+uint32_t code_primaries(const struct code *code)
+{
+    return code_spec_sampled(&code->spec) ? code->parts / 2 : 0;
+}
+
+uint32_t code_data_pieces(const struct code *code)
+{
+    return code_spec_sampled(&code->spec) ? code->piece_count / 2
+                                          : code->piece_count;
 }
 
 bool code_spec_bitwise(const struct code_spec *spec)
@@ -407,8 +428,12 @@ enum err code_build(struct code *code, const struct code_spec *spec,
 {
     struct code made = {.spec = *spec,
                         .slots = spec->blocks > 0 ? spec->blocks : slots,
-                        .chunks = chunks};
+                        .chunks = chunks,
+                        .samples = chunks};
     enum err err;
+
+    if (code_spec_sampled(spec))
+        made.chunks = 2 * chunks;
 
     made.carrier = placement_ops(spec->placement)->carrier;
     made.exactness = code_spec_class(spec);
@@ -517,6 +542,25 @@ static uint32_t span_chunks(const struct code *code, uint32_t span)
            code_part_first(code, code_span_first(code, span));
 }
 
+double code_piece_work(const struct code *code, uint32_t piece)
+{
+    const struct piece *const at = &code->pieces[piece];
+    const double chunks = at->end - at->first;
+
+    return at->first >= code->samples ? code->spec.size * chunks : chunks;
+}
+
+/* Chunks that are computed of it. */
+static double code_span_work(const struct code *code, uint32_t span)
+{
+    double work = 0;
+
+    for (uint32_t id = code->span_piece[span]; id < code->span_piece[span + 1];
+         id++)
+        work += code_piece_work(code, id);
+    return work;
+}
+
 uint32_t code_covered(const struct code *code, const bool *piece_in,
                       const bool *slot_in)
 {
@@ -553,13 +597,13 @@ double code_copies(const struct code *code)
                 held += code->pieces[id].end - code->pieces[id].first;
         }
     }
-    return (double)held / code->chunks;
+    return (double)held / code->samples;
 }
 
 double code_load(const struct code *code)
 {
     const double block = (double)tallest(code) / code->chunks;
-    uint64_t most = 0;
+    double most = 0;
 
     if (code_spec_elastic(&code->spec)) /* An arc of it. */
         return block * code->parts / code->slots;
@@ -568,16 +612,16 @@ double code_load(const struct code *code)
     for (uint32_t slot = 0; slot < code->slots; slot++) {
         const struct code_table *table = &code->table;
         const bool own = code->spec.schedule == SCHED_STEAL;
-        uint64_t load =
+        double load =
             own ? code_part_first(code, slot + 1) - code_part_first(code, slot)
                 : 0;
 
         for (uint32_t i = table->row[slot]; !own && i < table->row[slot + 1];
              i++)
-            load += span_chunks(code, table->span[i]);
+            load += code_span_work(code, table->span[i]);
         most = load > most ? load : most;
     }
-    return (double)most / code->chunks;
+    return most / code->samples;
 }
 
 double code_rescale(const struct code *code, uint64_t rows_covered,

@@ -33,6 +33,8 @@
  *              sgc      pairwise balanced copies, weights that need no decoding
  *              local    slot i holds part i, real answers that are averaged
  *              stale    slot i holds part i, real answers, some to older steps
+ *              shadow   n - S slots hold a part each, S hold samples of parts:
+ *                       chunk K + k is a sample of chunk k
  *              homes    private data: each home's chunks lie with its slots
  *                       alone, which share them out among themselves
  *   schedule   all      every slot computes everything it holds; one piece is
@@ -41,7 +43,8 @@
  *                       of the group's pieces only on demand
  *              stream   everything it holds, own part first, each piece sent
  *                       as soon as it is done
- *   stop       all | cover | first:k | collect:k | groups:k | deadline:t
+ *   stop       all | cover | first:k | collect:k | groups:k | deadline:t |
+ *              shadow
  *   estimate   exact | reference (no rescale) | ratio (rows / rows covered) |
  *              unbiased (1 / the chance of being covered)
  *
@@ -58,6 +61,7 @@
 #include "code/arcs.h"
 #include "code/erasure.h"
 #include "code/place/placements.h"
+#include "math/draw.h"
 
 #define CODE_SLOTS_MAX       10000u
 #define CODE_NUMERIC_MAX     1000u
@@ -80,12 +84,15 @@ enum stop {
     STOP_COLLECT,
     STOP_GROUPS,
     STOP_DEADLINE,
+    STOP_SHADOW, /* Parts that are missing are covered by samples. */
 };
 enum estimate {
     ESTIMATE_EXACT,
     ESTIMATE_REFERENCE,
     ESTIMATE_RATIO,
     ESTIMATE_UNBIASED,
+    ESTIMATE_SHADOW, /* From samples of what is missing (code/shadow.h). */
+    ESTIMATE_SHRINK,
 };
 /* How a matrix is undone: least squares, or the same weight for everyone. */
 enum decoding { DECODE_OPTIMAL, DECODE_ONE_STEP };
@@ -150,6 +157,10 @@ struct code_spec {
     bool result;         /* mds, cec: what is decoded is the result itself:
                             residuals tell its error, not the decoding's. */
     enum arc_rule rule;  /* cec: who computes what. */
+    uint32_t shadows;    /* flexent: workers that compute samples; 0: none. */
+    double size;         /* ... of this share of each part's rows, ... */
+    enum draw_kind draw; /* ... drawn like this, ... */
+    const char *filters; /* ... coloured by these; NULL: those that suit. */
     enum decoding decoding;
     const struct code_matrix *matrix; /* matrix: the table; cb: who holds. */
     const double *speed;            /* cb: of the slots; NULL = all the same. */
@@ -187,7 +198,8 @@ struct decoder;
 struct code {
     struct code_spec spec;
     uint32_t slots;    /* n */
-    uint32_t chunks;   /* K */
+    uint32_t chunks;   /* K; flexent: and as many samples of them, which ... */
+    uint32_t samples;  /* ... begin here, as do their pieces; else K. */
     uint32_t parts;    /* P */
     uint32_t segments; /* Codes of data: pieces that a product is cut into. */
     enum carrier carrier;
@@ -287,6 +299,8 @@ MUST_CHECK enum err code_expected_error(const struct code *code,
 /* Chunks the busiest slot computes if nobody is slow, over K.  Coded data: a
  * product with a chunk of the block counts half; cec: all slots are filled. */
 double code_load(const struct code *code);
+/* Chunks that somebody computes of a piece: of samples their share. */
+double code_piece_work(const struct code *code, uint32_t piece);
 /* Copies of the data that all slots hold together. */
 double code_copies(const struct code *code);
 /* Are its answers tallies? */
@@ -295,6 +309,9 @@ bool code_spec_tally(const struct code_spec *spec);
 bool code_spec_products(const struct code_spec *spec);
 /* ... and may machines come and go in the middle of a round? */
 bool code_spec_elastic(const struct code_spec *spec);
+/* Do its times follow from delays and work alone, without the core?  Not where
+ * work moves within a round, nor where samples are computed beside the rows. */
+bool code_spec_replays(const struct code_spec *spec);
 /* The residual above which a numeric step of it is none. */
 double code_spec_residual_max(const struct code_spec *spec);
 /* Of n workers, how many it can do with. */
@@ -303,6 +320,13 @@ uint32_t code_spec_enough(const struct code_spec *spec, uint32_t n);
 bool code_spec_estimates(const struct code_spec *spec);
 /* The class of its steps, as long as a certificate does not say worse. */
 enum exactness code_spec_class(const struct code_spec *spec);
+/* Are chunks from the middle on samples of those before? */
+bool code_spec_sampled(const struct code_spec *spec);
+/* Parts of which others are samples; 0: there are none. */
+uint32_t code_primaries(const struct code *code);
+/* Pieces of data, which come first; sampled: as many samples follow, in the
+ * same order. */
+uint32_t code_data_pieces(const struct code *code);
 /* Do sums of this spec keep their bits whoever answers? */
 bool code_spec_bitwise(const struct code_spec *spec);
 

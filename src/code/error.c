@@ -45,10 +45,24 @@ static double plain_factor(const struct code *code, const bool *slot_in)
                : code_rescale(code, chunks, code->chunks);
 }
 
+static double shadow_error(const struct code *code, const bool *slot_in)
+{
+    const uint32_t primaries = code_primaries(code);
+    double total = 0;
+
+    for (uint32_t p = 0; p < primaries; p++) {
+        if (!table_covers(&code->table, p, slot_in) &&
+            !table_covers(&code->table, primaries + p, slot_in))
+            total += span_chunks(code, p);
+    }
+    return total / code->samples;
+}
+
 enum err code_error(const struct code *code, const bool *slot_in,
                     double *weight, double *error)
 {
-    const double factor = plain_factor(code, slot_in);
+    const bool sampled = code_spec_sampled(&code->spec);
+    const double factor = sampled ? 1 : plain_factor(code, slot_in);
     double total = 0;
     double residual;
     enum err err = ERR_OK;
@@ -57,6 +71,10 @@ enum err code_error(const struct code *code, const bool *slot_in,
         err = code_decode(code, slot_in, weight, &residual);
     if (err != ERR_OK)
         return err;
+    if (sampled) { /* Parts that nothing stands for. */
+        *error = shadow_error(code, slot_in);
+        return ERR_OK;
+    }
     for (uint32_t q = 0; q < code->span_count; q++) {
         const double c = q >= code->plain_spans ? coded_factor(code, q, weight)
                          : table_covers(&code->table, q, slot_in) ? factor

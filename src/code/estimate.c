@@ -6,6 +6,8 @@
  *               update is too short by the missing share
  *   ratio       rows / rows covered: the mean over the rows seen stands for
  *               the mean over all (a ratio estimator)
+ *   shadow      1: samples of what is missing are added instead
+ *   shrink      the same, as far as they can be trusted (code/shadow.h)
  *   unbiased    1 / the chance that a group is covered, when any k of the n
  *               slots are equally likely to be the first: right on average,
  *               and therefore not 1 even in a step that covers everything
@@ -91,18 +93,38 @@ static enum err unbiased_vet(const struct code *code, struct why *why)
     return ERR_OK;
 }
 
+static enum err shadow_vet(const struct code *code, struct why *why)
+{
+    if (placement_ops(code->spec.placement)->sampled)
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "estimate %s needs samples of what is missing, and code %s "
+                   "has none; take flexent, or ratio",
+                   estimate_ops(code->spec.estimate)->name, code->spec.name);
+}
+
 static const struct estimate_ops estimates[] = {
     [ESTIMATE_EXACT] = {.name = "exact", .rescale = one_rescale},
     [ESTIMATE_REFERENCE] = {.name = "reference",
+                            .alias = "abandon",
                             .partial = true,
                             .rescale = one_rescale},
     [ESTIMATE_RATIO] = {.name = "ratio",
+                        .alias = "rescale",
                         .partial = true,
                         .rescale = ratio_rescale},
     [ESTIMATE_UNBIASED] = {.name = "unbiased",
                            .partial = true,
                            .rescale = unbiased_rescale,
                            .vet = unbiased_vet},
+    [ESTIMATE_SHADOW] = {.name = "shadow",
+                         .partial = true,
+                         .rescale = one_rescale,
+                         .vet = shadow_vet},
+    [ESTIMATE_SHRINK] = {.name = "shrink",
+                         .partial = true,
+                         .rescale = one_rescale,
+                         .vet = shadow_vet},
 };
 
 #define ESTIMATES (sizeof estimates / sizeof *estimates)
@@ -117,13 +139,15 @@ enum err estimate_find(const char *name, enum estimate *estimate,
                        struct why *why)
 {
     for (size_t i = 0; i < ESTIMATES; i++) {
-        if (strcmp(name, estimates[i].name) == 0) {
+        if (strcmp(name, estimates[i].name) == 0 ||
+            (estimates[i].alias != NULL &&
+             strcmp(name, estimates[i].alias) == 0)) {
             *estimate = (enum estimate)i;
             return ERR_OK;
         }
     }
     return why_set(why, ERR_UNKNOWN,
-                   "no estimate named %.64s; there are exact, reference, "
-                   "ratio, unbiased",
+                   "no estimate named %.64s; there are exact, reference "
+                   "(abandon), ratio (rescale), unbiased, shadow, shrink",
                    name);
 }

@@ -11,6 +11,7 @@
 #include "code/preset.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -96,6 +97,13 @@ static const struct preset presets[] = {
      .stop = STOP_FIRST,
      .estimate = ESTIMATE_UNBIASED,
      .keys = ENDS | KEY(S) | KEY(REPLICAS)},
+    {.name = "flexent",
+     .line = "SHADOWS compute samples that stand for late parts (approximate)",
+     .placement = PLACE_SHADOW,
+     .stop = STOP_SHADOW,
+     .estimate = ESTIMATE_SHRINK,
+     .keys = KEY(S) | KEY(ESTIMATE) | KEY(SHADOWS) | KEY(SIZE) | KEY(SAMPLER) |
+             KEY(FILTERS)},
     {.name = "local",
      .line = "H steps on own rows, then the weights are averaged",
      .placement = PLACE_LOCAL,
@@ -313,6 +321,56 @@ static enum err choose_blocks(const struct preset_options *options,
     return choose_rule(options, spec, why);
 }
 
+#define SHADOWS_DEFAULT 1u
+#define SIZE_DEFAULT    .1
+#define SIZE_LEAST      .001
+
+/* "10%" or "0.1". */
+static enum err read_share(const char *text, double *share, struct why *why)
+{
+    char *end;
+    double value = strtod(text, &end);
+
+    if (end != text && *end == '%') {
+        value /= 100;
+        end++;
+    }
+    if (end == text || *end != '\0' || !(value >= SIZE_LEAST && value <= 1))
+        return why_set(why, ERR_RANGE,
+                       "size=%.32s: expected a share of the rows, 0.1%% to "
+                       "100%%",
+                       text);
+    *share = value;
+    return ERR_OK;
+}
+
+/* Who computes samples, of how many rows, and which. */
+static enum err choose_shadows(const struct preset_options *options,
+                               struct code_spec *spec, struct why *why)
+{
+    enum err err = ERR_OK;
+
+    spec->shadows = options->shadows > 0 ? options->shadows : SHADOWS_DEFAULT;
+    spec->size = SIZE_DEFAULT;
+    spec->draw = DRAW_STRATA;
+    spec->filters = options->filters;
+    if (options->size != NULL)
+        err = read_share(options->size, &spec->size, why);
+    if (err == ERR_OK && options->draw != NULL &&
+        !draw_parse(options->draw, &spec->draw))
+        err = why_set(why, ERR_RANGE,
+                      "sampler=%.32s: expected strata, random or entropy",
+                      options->draw);
+    if (err == ERR_OK && options->workers > 0 &&
+        spec->shadows >= options->workers)
+        err = why_set(why, ERR_SHAPE,
+                      "code %s: %u shadows of %u workers leave nobody to "
+                      "shadow; at most %u",
+                      spec->name, spec->shadows, options->workers,
+                      options->workers - 1);
+    return err;
+}
+
 enum err preset_words(const struct preset_options *options, struct why *why)
 {
     struct code_spec spec = {0};
@@ -322,6 +380,8 @@ enum err preset_words(const struct preset_options *options, struct why *why)
         err = estimate_find(options->estimate, &spec.estimate, why);
     if (err == ERR_OK && options->stop != NULL)
         err = stop_parse(options->stop, &spec, why);
+    if (err == ERR_OK)
+        err = choose_shadows(options, &spec, why);
     return err == ERR_OK ? choose_rule(options, &spec, why) : err;
 }
 
@@ -354,6 +414,8 @@ enum err preset_spec(const struct preset_options *options,
         err = estimate_find(options->estimate, &made.estimate, why);
     if (err == ERR_OK)
         err = choose_stop(options, &made, why);
+    if (err == ERR_OK && made.placement == PLACE_SHADOW)
+        err = choose_shadows(options, &made, why);
     if (err == ERR_OK && made.placement == PLACE_CEC)
         err = choose_blocks(options, &made, why);
     if (err == ERR_OK && made.placement == PLACE_LOCAL && made.every == 1 &&

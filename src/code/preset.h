@@ -2,8 +2,8 @@
  * preset.h - the names people know, as rows of one table.
  *
  * uncoded  ignore (ksync)  frc  rep  cyclic  cb  partial-frc  partial-cyclic
- * matrix:FILE  mds  cec (elastic)  agc (erasurehead)  sgc  local  stream
- * steal
+ * matrix:FILE  mds  cec (elastic)  agc (erasurehead)  sgc  flexent  local
+ * stream  steal
  * What a code does follows from its row, not from its name.  By name others
  * know only the default; campaigns of the simulator, which have odds for each;
  * the codes that a report looks back at; and texts for people.
@@ -35,6 +35,10 @@ enum preset_key {
     KEY_P,
     KEY_COPIES,
     KEY_RULE,
+    KEY_SHADOWS,
+    KEY_SIZE,
+    KEY_SAMPLER,
+    KEY_FILTERS,
     PRESET_KEYS,
 };
 
@@ -61,12 +65,16 @@ struct preset_options {
     uint32_t workers;     /* n, for defaults such as first:(n - s). */
     uint64_t seed;
     uint32_t parts, pieces, replicas; /* As in code_spec; 0 = default. */
-    uint32_t staleness; /* ignore: B; 0 = what is late is called off. */
-    uint32_t every;     /* local: steps between two averages, PRESET_ONCE. */
-    bool by_rows;       /* local: sgd, whose single pass is no sum. */
-    uint32_t l, blocks; /* cec: L and P; 0 = default. */
-    uint32_t copies;    /* cec: 1 or 2; 0 = 1. */
-    const char *rule;   /* cec: wrap or cyclic; NULL = wrap. */
+    uint32_t staleness;  /* ignore: B; 0 = what is late is called off. */
+    uint32_t every;      /* local: steps between two averages, PRESET_ONCE. */
+    bool by_rows;        /* local: sgd, whose single pass is no sum. */
+    uint32_t l, blocks;  /* cec: L and P; 0 = default. */
+    uint32_t copies;     /* cec: 1 or 2; 0 = 1. */
+    const char *rule;    /* cec: wrap or cyclic; NULL = wrap. */
+    uint32_t shadows;    /* flexent: S; 0 = 1. */
+    const char *size;    /* ... "10%"; NULL = that. */
+    const char *draw;    /* ... strata, random, entropy; NULL = strata. */
+    const char *filters; /* ... "label+edges"; NULL = those that suit. */
     enum decoding decoding;
     const struct code_matrix *matrix;
     const double *speed;

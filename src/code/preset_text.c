@@ -61,7 +61,7 @@ static const struct key {
                   TEXT(stop)},
     [KEY_ESTIMATE] = {"estimate",
                       "for missing parts: exact, reference (nothing), ratio, "
-                      "unbiased",
+                      "unbiased; flexent: abandon, rescale, shadow, shrink",
                       TEXT(estimate)},
     [KEY_L] = {"l", "machines that suffice; three quarters of N",
                COUNT(l, 1, CODE_NUMERIC_MAX)},
@@ -73,6 +73,18 @@ static const struct key {
                     COUNT(copies, 1, 2)},
     [KEY_RULE] = {"rule", "wrap (loads by speed) or cyclic (as in the paper)",
                   TEXT(rule)},
+    [KEY_SHADOWS] = {"shadows", "workers that compute samples; 1",
+                     COUNT(shadows, 1, CODE_SLOTS_MAX)},
+    [KEY_SIZE] = {"size", "rows of a sample, of those it stands for; 10%",
+                  TEXT(size)},
+    [KEY_SAMPLER] = {"sampler",
+                     "strata (by colour, unbiased), random, or entropy (as "
+                     "published)",
+                     TEXT(draw)},
+    [KEY_FILTERS] = {"filters",
+                     "what colours rows, as in `muster data entropy`: "
+                     "label+column:3",
+                     TEXT(filters)},
 };
 
 const char *preset_key_name(enum preset_key key)

@@ -1,6 +1,8 @@
 /*
- * residual.c - lots of pieces, filled up by fractions of pieces, then dealt in
- * whole ones and laid around their lots.
+ * residual.c - fills the lots (residual.h) in fractions of pieces, as water
+ * does joined basins: each lot raises those of its members who end first to one
+ * level.  set_bound is the level if everybody could take any piece, which no
+ * plan can beat.  residual_deal.c makes whole pieces of the fractions.
  */
 #include "code/residual.h"
 

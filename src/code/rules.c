@@ -25,6 +25,7 @@ static const char *const names[TRAITS] = {
     [TRAIT_ELASTIC] = "code cec",
     [TRAIT_LATE] = "code ignore:staleness=B",
     [TRAIT_COPIES] = "a code but steal, uncoded, ignore or local",
+    [TRAIT_SAMPLES] = "code flexent",
     [TRAIT_MATRIX] = "code matrix",
     [TRAIT_HASTY] = "code ignore, or a deadline",
     [TRAIT_NUMERIC] = "numeric",
@@ -280,6 +281,15 @@ static const struct rule rules[] = {
     {TRAIT(BLOCKS) | TRAIT(RELAYS), 0,
      "relays do not go with code <code>: they keep vectors as long as the "
      "model, not as the rows; leave out --fanout, or take another code"},
+    {TRAIT(SAMPLES) | TRAIT(RELAYS), 0,
+     "relays do not go with code <code>: they add answers up, and those of "
+     "samples are kept apart; leave out --fanout, or take another code"},
+    {TRAIT(SAMPLES) | TRAIT(SCATTERED), 0,
+     "code <code> samples the rows of each worker, and --shuffle rows draws "
+     "batches from all; leave it out, or say --shuffle local"},
+    {TRAIT(SAMPLES) | TRAIT(FUNCTION), 0,
+     "code <code> needs the rows themselves; a gradient function knows chunks "
+     "only"},
     {TRAIT(RELAYS) | TRAIT(SHM), 0,
      "--bulk shm does not go with --fanout: workers behind relays share no "
      "memory with the coordinator; leave one of them out"},
@@ -306,7 +316,7 @@ static const struct rule rules[] = {
      "to, and it has none"},
     {TRAIT(RING) | TRAIT(DELAY), 0,
      "--delay does not go with --topology ring: a coordinator says who is to "
-     "be slow, and it has none"},
+     "be slow, and it has none; leave it out, or take --topology star"},
     {TRAIT(RING) | TRAIT(RECORD), 0,
      "--record measures how long answers take to a coordinator, and "
      "--topology ring has none; leave it out"},
@@ -314,11 +324,8 @@ static const struct rule rules[] = {
      "--owners does not go with --topology ring yet: a peer computes any "
      "chunk, and private rows stay where they are"},
     {TRAIT(RING), TRAIT(SHARED) | TRAIT(SHIP),
-     "<it> does not go with --topology ring: every machine of it reads the "
-     "data itself"},
-    {TRAIT(RING) | TRAIT(SHM), 0,
-     "--bulk shm does not go with --topology ring yet: peers send their "
-     "slices by sockets"},
+     "<it> does not go with --topology ring: each machine of it reads the "
+     "data itself, or is sent all rows by its peers (`muster join`)"},
     {TRAIT(RING) | TRAIT(FUNCTION), 0,
      "a gradient function does not go with --topology ring: its peers would "
      "have to know it"},

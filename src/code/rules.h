@@ -23,6 +23,7 @@ enum trait {
     TRAIT_ELASTIC,    /* ... and may come and go in mid-round. */
     TRAIT_LATE,       /* Answers may come in a later step. */
     TRAIT_COPIES,     /* Several workers are given the same rows. */
+    TRAIT_SAMPLES,    /* Some compute samples of rows. */
     TRAIT_MATRIX,     /* It is read from a file. */
     TRAIT_HASTY,      /* A step ends without second answers. */
     TRAIT_NUMERIC,    /* The class of its steps ... */

@@ -10,6 +10,7 @@
  *              Gradient Coding", 2019
  *   groups:k   all pieces of k groups are in
  *   deadline:t t seconds have passed and something is in, or everything is
+ *   shadow     all parts but s at most are in, and a sample of each of those
  *
  * Where answers are coded, the plain pieces must all be in besides.  A slot
  * without work counts as arrived from the start, but at least one slot with
@@ -173,6 +174,53 @@ static bool deadline_feasible(const struct code *code, const bool *slot_alive)
     return busy_reach(code, slot_alive, 1);
 }
 
+/* Primaries that may be missing: as many as there are stragglers. */
+static uint32_t spared(const struct code *code)
+{
+    const uint32_t primaries = code_primaries(code);
+
+    return code->spec.stragglers < primaries ? code->spec.stragglers
+                                             : primaries - 1;
+}
+
+static bool shadow_enough(const struct code *code,
+                          const struct code_progress *progress)
+{
+    const uint32_t pieces = code_data_pieces(code);
+    uint32_t missing = 0;
+
+    for (uint32_t id = 0; id < pieces; id++) {
+        if (progress->piece_in[id])
+            continue;
+        if (!progress->piece_in[pieces + id])
+            return false;
+        missing++;
+    }
+    return missing <= spared(code) && missing < pieces;
+}
+
+static bool span_lives(const struct code *code, uint32_t span,
+                       const bool *slot_alive)
+{
+    return code_span_empty(code, span) ||
+           table_covers(&code->table, span, slot_alive);
+}
+
+static bool shadow_feasible(const struct code *code, const bool *slot_alive)
+{
+    const uint32_t primaries = code_primaries(code);
+    uint32_t missing = 0;
+
+    for (uint32_t p = 0; p < primaries; p++) {
+        if (span_lives(code, p, slot_alive))
+            continue;
+        if (!span_lives(code, primaries + p, slot_alive))
+            return false;
+        missing++;
+    }
+    return missing <= spared(code);
+}
+
 static const struct stop_ops stops[] = {
     [STOP_ALL] = {.name = "all",
                   .enough = all_enough,
@@ -199,6 +247,10 @@ static const struct stop_ops stops[] = {
                        .partial = true,
                        .enough = deadline_enough,
                        .feasible = deadline_feasible},
+    [STOP_SHADOW] = {.name = "shadow",
+                     .partial = true,
+                     .enough = shadow_enough,
+                     .feasible = shadow_feasible},
 };
 
 #define STOPS (sizeof stops / sizeof *stops)

@@ -36,7 +36,6 @@ enum event_kind {
     EVENT_RECALLED,     /* Worker: `near` is what can be fetched. */
     EVENT_FETCHED,      /* Worker: `chunk` is stored, or is not there (err). */
     EVENT_JUDGED,       /* Coordinator: its own tally of the piece (err). */
-    EVENT_RECEIPT,      /* Coordinator: the weights of `step` are hashed. */
     EVENT_COMING,   /* Worker: a ROUND of `key` is arriving where the vectors
                        kept for its round lie. */
     EVENT_MEASURED, /* Coordinator: the loss of the held-out rows (err). */
@@ -64,15 +63,13 @@ struct event {
     const int64_t *sum;  /* COMPUTED: the sums are here, not in the tally,
                             until they are sent or the next COMPUTE; NULL:
                             they are in the tally. */
-    uint32_t step;       /* CHECKPOINTED, RECEIPT. */
+    uint32_t step;       /* CHECKPOINTED. */
     uint64_t backlog;    /* MESSAGE, TIME: bytes of bulk on their way to the
                             other side; late then, not lost. */
     uint32_t chunk, end; /* FETCHED: [chunk, end), all of one fate. */
     uint32_t peer;       /* FETCHED: as in the FETCH. */
     uint16_t port;       /* SERVING. */
     double loss;         /* MEASURED. */
-    const struct digest *digest; /* RECEIPT: of the weights; NULL: not hashed,
-                                    the machine is to do it. */
     const struct chunkset *near; /* RECALLED, ... */
     const struct chunkset *held; /* ... and what is in memory; NULL: none. */
     const struct round_key *key; /* COMING. */
@@ -101,9 +98,6 @@ enum action_kind {
                        follows. */
     ACTION_JUDGE,   /* Coordinator: carry out the computation here; its vectors
                        and exponents are to be copied: the round may end. */
-    ACTION_RECEIPT, /* Coordinator: after the other actions, RECEIPT of `step`,
-                       with trainer_hash_late() if the driver has a thread for
-                       it.  Until then the weights it is of do not change. */
     ACTION_MEASURE, /* Coordinator: the loss of the held-out rows at
                        trainer_weights(), which stay until MEASURED. */
 };

@@ -56,7 +56,7 @@
 #include "math/exact/tally.h"
 #include "optim/optim.h"
 
-#define MSG_VERSION  21u
+#define MSG_VERSION  23u
 #define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
 #define REASON_SIZE  256u
 #define DIMS_MAX     (UINT32_C(1) << 24)
@@ -72,6 +72,7 @@
 #define PEER_KEY     32u
 #define PEER_HOST    64u /* An address in numbers. */
 #define PEER_PLACE   80u /* HOST:PORT of a ring's peer. */
+#define TERMS_PLACES 8u
 #define PEERS_MAX    64u /* Of a ring: a set of them is a word. */
 
 enum msg_kind {
@@ -112,9 +113,11 @@ enum msg_kind {
     MSG_STATE,   /* To who is behind: a part of the trainer's state. */
     MSG_SLICE,   /* Some coordinates of a tally, or of the total. */
     MSG_PARTING, /* I have the model, or go. */
+    MSG_TERMS,   /* To a HELLO: this is a ring, and here is all that a peer of
+                    it needs. */
 };
 
-#define MSG_LAST MSG_PARTING
+#define MSG_LAST MSG_TERMS
 
 /* One piece of work. */
 struct item {
@@ -150,6 +153,8 @@ struct job {
     uint32_t chunks;    /* Of a step. */
     uint32_t scattered; /* Each of them has rows of all so many chunks of the
                            data; 0: chunk k those of chunk k. */
+    uint32_t sampled;   /* Chunk sampled + k is a sample of chunk k, ... */
+    double share;       /* ... of this share of its rows; without: 0. */
     uint64_t shard_max; /* Bytes of a shard as it travels, at most. */
     struct digest data;
     int64_t beat_us;
@@ -230,7 +235,15 @@ static inline uint32_t job_shards(const struct job *job)
 {
     if (job->products)
         return job->copies * job->chunks;
+    if (job->sampled > 0)
+        return job->sampled;
     return job->scattered > 0 ? job->scattered : job->chunks;
+}
+
+/* Chunks of a step that are data. */
+static inline uint32_t job_data_chunks(const struct job *job)
+{
+    return job->sampled > 0 ? job->sampled : job->chunks;
 }
 
 /* The most pieces of a round, or terms of a block, ... */
@@ -248,6 +261,11 @@ static inline uint32_t job_list_max(const struct job *job)
     return job->scattered > items ? job->scattered : items;
 }
 
+static inline bool job_is_sample(const struct job *job, uint32_t chunk)
+{
+    return job->sampled > 0 && chunk >= job->sampled;
+}
+
 struct shards {
     uint32_t first, end;
 };
@@ -256,6 +274,8 @@ struct shards {
 static inline struct shards job_needs(const struct job *job, uint32_t first,
                                       uint32_t end)
 {
+    if (job_is_sample(job, first))
+        return (struct shards){first - job->sampled, end - job->sampled};
     return job->scattered > 0 ? (struct shards){0, job->scattered}
                               : (struct shards){first, end};
 }
@@ -372,6 +392,7 @@ struct msg_tally {
     uint32_t piece;
     uint32_t first, end;
     int64_t compute_us;
+    double variance; /* Of a sample's sum; else 0. */
     uint32_t dims;
     const int64_t *sum;   /* NULL: they are packed still, ... */
     struct packed packed; /* ... and nobody has looked at them yet. */
@@ -438,6 +459,18 @@ struct msg_status {
 };
 
 /* --- a ring of peers ------------------------------------------------------ */
+
+/* Where one that joins without data finds the rest (node/ring/papers.h). */
+struct msg_terms {
+    struct digest config;  /* As in MEET. */
+    struct digest papers;  /* Item `chunks` of who serves chunks, ... */
+    uint64_t papers_size;  /* ... of so many bytes. */
+    uint32_t chunks;       /* Of the data. */
+    uint16_t port;         /* Where this peer serves them, 0: not now; ... */
+    uint8_t key[PEER_KEY]; /* ... to who said that HELLO. */
+    uint32_t count;
+    char place[TERMS_PLACES][PEER_PLACE]; /* Of peers that are there. */
+};
 
 struct msg_meet {
     uint32_t version;
@@ -508,6 +541,8 @@ enum {
     SLICE_FLAGS = 7
 };
 
+struct seal; /* core/ring/seal.h */
+
 struct msg_slice {
     struct round_key key; /* `view`: ring_view_key. */
     bool total;           /* Of all chunks; else of the sender's. */
@@ -519,6 +554,10 @@ struct msg_slice {
     tally_loss loss;
     const int64_t *sum; /* NULL: packed still, as of a TALLY. */
     struct packed packed;
+    /* `sum` stays where it is as long as this number holds; NULL: it is good
+     * for this event, or action, only. */
+    const struct seal *seal;
+    uint64_t number;
 };
 
 struct msg_parting {
@@ -564,6 +603,7 @@ struct msg {
         struct msg_state state;
         struct msg_slice slice;
         struct msg_parting parting;
+        struct msg_terms terms;
     };
 };
 

@@ -302,6 +302,75 @@ enum err brief_read_products(const struct brief *brief,
     return done(&in);
 }
 
+static void put_filter(struct writer *out, const struct filter *filter)
+{
+    put_u8(out, (uint8_t)filter->kind);
+    put_u32(out, filter->arg);
+    put_u32(out, filter->bins);
+    for (uint32_t i = 0; i < FILTER_BINS - 1; i++)
+        put_f64(out, filter->cut[i]);
+}
+
+static void get_filter(struct reader *in, struct filter *filter)
+{
+    filter->kind = (enum filter_kind)get_u8(in);
+    filter->arg = get_u32(in);
+    filter->bins = get_u32(in);
+    for (uint32_t i = 0; i < FILTER_BINS - 1; i++)
+        filter->cut[i] = get_f64(in);
+}
+
+struct brief brief_shadow(uint8_t room[BRIEF_MAX], const struct brief *inside,
+                          const struct shadowing *shadowing)
+{
+    const struct colouring *const colouring = &shadowing->colouring;
+    struct writer out = begin(room, &shadow_evaluator);
+
+    put_f64(&out, shadowing->share);
+    put_text(&out, draw_name(shadowing->draw));
+    put_u64(&out, shadowing->seed);
+    put_u32(&out, colouring->image.height);
+    put_u32(&out, colouring->image.width);
+    put_u32(&out, colouring->image.channels);
+    put_u32(&out, colouring->cols);
+    put_u32(&out, colouring->count);
+    for (uint32_t i = 0; i < colouring->count; i++)
+        put_filter(&out, &colouring->filter[i]);
+    put_u32(&out, (uint32_t)inside->size);
+    put_bytes(&out, inside->bytes, inside->size);
+    return end(&out);
+}
+
+enum err brief_read_shadow(const struct brief *brief,
+                           struct shadowing *shadowing, struct brief *inside)
+{
+    struct reader in = after_name(brief, shadow_evaluator.name);
+    struct colouring *const colouring = &shadowing->colouring;
+    char name[NAME_MAX];
+
+    shadowing->share = get_f64(&in);
+    get_text(&in, name, sizeof name);
+    shadowing->seed = get_u64(&in);
+    colouring->image.height = get_u32(&in);
+    colouring->image.width = get_u32(&in);
+    colouring->image.channels = get_u32(&in);
+    colouring->cols = get_u32(&in);
+    colouring->count = get_u32(&in);
+    in.ok = in.ok && draw_parse(name, &shadowing->draw) &&
+            shadowing->share > 0 && shadowing->share <= 1 &&
+            colouring->count <= FILTERS_MAX;
+    for (uint32_t i = 0; in.ok && i < colouring->count; i++)
+        get_filter(&in, &colouring->filter[i]);
+    inside->size = get_u32(&in);
+    in.ok = in.ok && inside->size <= BRIEF_MAX && colouring_fits(colouring);
+    if (in.ok)
+        inside->bytes = get_view(&in, inside->size);
+    /* One within another would never end. */
+    in.ok = in.ok && (brief_names(inside, linear_evaluator.name) ||
+                      brief_names(inside, net_evaluator.name));
+    return done(&in);
+}
+
 struct brief brief_sequential(uint8_t room[BRIEF_MAX],
                               const struct subject *subject,
                               const struct passes *passes)

@@ -9,6 +9,7 @@
 
 #include "base/brief.h"
 #include "base/sampler.h"
+#include "eval/shadow.h"
 #include "eval/user.h"
 #include "model/linear/problem.h"
 #include "model/net/neural_model.h"
@@ -58,6 +59,9 @@ struct brief brief_sequential(uint8_t room[BRIEF_MAX],
 struct brief brief_rows(uint8_t room[BRIEF_MAX], const struct problem *problem,
                         bool products, bool narrow,
                         const struct optim_options *optim);
+/* The evaluator `shadow` over that of another brief, which is not in `room`. */
+struct brief brief_shadow(uint8_t room[BRIEF_MAX], const struct brief *inside,
+                          const struct shadowing *shadowing);
 struct brief brief_user(uint8_t room[BRIEF_MAX],
                         const struct user_function *user);
 

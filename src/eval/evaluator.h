@@ -10,6 +10,7 @@
  *     net         sums of a network's microbatches     -> tally, with sizes
  *     products    products with a coded block          -> vector
  *     sequential  passes of sgd over all rows          -> vector
+ *     shadow      another one's, and of samples        -> tally
  *     user        a function of the user's             -> tally, with sizes
  *
  * What is written depends on the brief, the rows and the computation alone,

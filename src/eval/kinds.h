@@ -11,7 +11,8 @@
 #include "optim/sgd.h"
 
 extern const struct evaluator_ops linear_evaluator, local_evaluator,
-    net_evaluator, products_evaluator, sequential_evaluator, user_evaluator;
+    net_evaluator, products_evaluator, sequential_evaluator, shadow_evaluator,
+    user_evaluator;
 
 /* Is it one for the evaluator of that name? */
 bool brief_names(const struct brief *brief, const char *name);
@@ -35,6 +36,10 @@ MUST_CHECK enum err brief_read_products(const struct brief *brief,
 MUST_CHECK enum err brief_read_sequential(const struct brief *brief,
                                           struct subject *subject,
                                           struct passes *passes);
+/* `inside` points into the brief. */
+MUST_CHECK enum err brief_read_shadow(const struct brief *brief,
+                                      struct shadowing *shadowing,
+                                      struct brief *inside);
 MUST_CHECK enum err brief_read_user(const struct brief *brief, uint32_t *dims,
                                     uint32_t *chunks);
 

@@ -4,6 +4,8 @@
  */
 #include "eval/objective.h"
 
+#include <string.h>
+
 #include "eval/briefs.h"
 
 /* Of A: what a training asks of its columns is nothing to a product. */
@@ -114,6 +116,17 @@ static enum err open_user(struct objective *o,
     return follow_init(&o->follow, user->dims, user->chunks);
 }
 
+/* Twice the chunks: those of data, and samples of them. */
+static void add_samples(struct objective *o, const struct shadowing *shadows)
+{
+    uint8_t room[BRIEF_MAX];
+    const struct brief inside = {.bytes = room, .size = o->brief.size};
+
+    memcpy(room, o->brief.bytes, o->brief.size);
+    o->brief = brief_shadow(o->room, &inside, shadows);
+    o->chunks *= 2;
+}
+
 enum err objective_open(struct objective *objective,
                         const struct objective_options *options,
                         struct pool *pool, struct why *why)
@@ -130,6 +143,8 @@ enum err objective_open(struct objective *objective,
                                               .user = options->user,
                                               .isa = options->isa}};
     err = open(objective, options, pool, why);
+    if (err == ERR_OK && options->shadows != NULL)
+        add_samples(objective, options->shadows);
     if (err != ERR_OK)
         objective_close(objective);
     return err;

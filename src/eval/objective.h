@@ -20,6 +20,7 @@
 #include "base/hash.h"
 #include "base/pool.h"
 #include "eval/evaluator.h"
+#include "eval/shadow.h"
 #include "math/exact/follow.h"
 #include "model/linear/bounds.h"
 #include "model/linear/proved.h"
@@ -37,6 +38,7 @@ struct objective_options {
     const struct bounds *bounds; /* Of rows that others have; else NULL. */
     bool products;               /* Of coded rows are asked for, not sums. */
     bool narrow;                 /* ... which are kept as fp32. */
+    const struct shadowing *shadows; /* Samples are asked for, too; or NULL. */
 };
 
 /* Stays where it is: parts of it point to others. */

@@ -10,7 +10,8 @@
 
 static const struct evaluator_ops *const evaluators[] = {
     &linear_evaluator,   &local_evaluator,      &net_evaluator,
-    &products_evaluator, &sequential_evaluator, &user_evaluator,
+    &products_evaluator, &sequential_evaluator, &shadow_evaluator,
+    &user_evaluator,
 };
 
 const struct evaluator_ops *evaluator_named(const struct brief *brief)

@@ -51,6 +51,16 @@ enum err batches_gather(struct recipe *recipe, uint32_t workers,
     return recipe_put(recipe, OPT_BATCH, text, ORIGIN_DEFAULT, why);
 }
 
+enum err batches_keep_local(struct recipe *recipe, const struct code_spec *code,
+                            struct why *why)
+{
+    if (!code_spec_sampled(code) || recipe_text(recipe, OPT_BATCH) == NULL ||
+        recipe_given(recipe, OPT_SHUFFLE))
+        return ERR_OK;
+    return recipe_put(recipe, OPT_SHUFFLE, sampler_name(SAMPLER_LOCAL),
+                      ORIGIN_DEFAULT, why);
+}
+
 enum err batches_hold_out(struct recipe *recipe, struct why *why)
 {
     if (!recipe_given(recipe, OPT_PATIENCE) ||

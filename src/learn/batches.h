@@ -5,6 +5,7 @@
 #define LEARN_BATCHES_H
 
 #include "base/sampler.h"
+#include "code/code.h"
 #include "data/rows/dataset.h"
 #include "learn/recipe/recipe.h"
 
@@ -20,6 +21,10 @@ uint32_t batches_local_chunk_rows(const struct recipe *recipe,
                                   const struct family *family, uint32_t rows);
 
 /* --patience without --valid: the part of the rows to hold out. */
+/* Codes that sample the rows of each worker draw batches from those, too. */
+MUST_CHECK enum err batches_keep_local(struct recipe *recipe,
+                                       const struct code_spec *code,
+                                       struct why *why);
 MUST_CHECK enum err batches_hold_out(struct recipe *recipe, struct why *why);
 /* --batch-per-worker, by the number of workers wanted, as --batch.  ERR_SHAPE,
  * ERR_RANGE with a sentence. */

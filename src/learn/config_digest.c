@@ -79,6 +79,12 @@ static void add_code(struct hasher *hasher, const struct setup *setup)
     if (code->placement == PLACE_STALE)
         add_line(hasher, line,
                  snprintf(line, sizeof line, "staleness %u", code->staleness));
+    if (code_spec_sampled(code))
+        add_line(hasher, line,
+                 snprintf(line, sizeof line,
+                          "shadows %u size %a sampler %s filters %.200s",
+                          code->shadows, code->size, draw_name(code->draw),
+                          code->filters == NULL ? "" : code->filters));
     if (code->placement == PLACE_LOCAL)
         add_averages(hasher, setup);
     if (code->matrix != NULL)

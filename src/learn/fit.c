@@ -11,8 +11,10 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/mem.h"
 #include "core/run/journal.h"
 #include "learn/family/family.h"
+#include "learn/ring/kit.h"
 #include "learn/workers.h"
 #include "node/fixed/alone.h"
 #include "node/fixed/noise.h"
@@ -296,17 +298,24 @@ static enum err fit_workers(const struct fit *fit, struct train_result *result,
 {
     struct train_options options = options_of(fit);
     struct scratch scratch;
-    enum err err;
+    uint8_t *kit = NULL;
+    enum err err = ERR_OK;
 
-    if (fit->folder != NULL)
-        return train_run(&options, result, why);
-    err = scratch_open(&scratch, why);
-    if (err != ERR_OK)
-        return err;
-    options.out = scratch.path;
-    options.scratch = true;
-    err = train_run(&options, result, why);
-    scratch_close(&scratch);
+    if (options.ring && (options.listen != NULL || options.peers != NULL))
+        err = kit_make(fit->setup, &kit, &options.kit_size);
+    options.kit = kit;
+    if (err == ERR_OK && fit->folder != NULL) {
+        err = train_run(&options, result, why);
+    } else if (err == ERR_OK) {
+        err = scratch_open(&scratch, why);
+        options.out = scratch.path;
+        options.scratch = true;
+        if (err == ERR_OK) {
+            err = train_run(&options, result, why);
+            scratch_close(&scratch);
+        }
+    }
+    mem_free(kit);
     return err;
 }
 

@@ -51,9 +51,8 @@ enum err save_take(struct setup *setup, const double *w,
     return ERR_OK;
 }
 
-static enum err encode(const struct setup *setup, const double *w,
-                       const char *path, char **text, size_t *size,
-                       struct why *why)
+enum err save_encode(const struct setup *setup, const double *w, char **text,
+                     size_t *size)
 {
     struct model_file model;
     enum err err = build(setup, w, &model);
@@ -64,6 +63,15 @@ static enum err encode(const struct setup *setup, const double *w,
         model.encoder = (struct encoder){0};
         model_file_close(&model);
     }
+    return err;
+}
+
+static enum err encode(const struct setup *setup, const double *w,
+                       const char *path, char **text, size_t *size,
+                       struct why *why)
+{
+    const enum err err = save_encode(setup, w, text, size);
+
     if (err != ERR_OK)
         return why_set(
             why, err, "%.200s: %s%s", path,

@@ -15,6 +15,10 @@ struct setup;
  * setup's encoder goes with it.  ERR_NOMEM. */
 MUST_CHECK enum err save_take(struct setup *setup, const double *w,
                               struct model_file *model);
+/* What its file holds, from mem_new.  ERR_NOMEM; ERR_RANGE: a weight is not
+ * finite. */
+MUST_CHECK enum err save_encode(const struct setup *setup, const double *w,
+                                char **text, size_t *size);
 /* Does the file hold the model of these weights, byte for byte? */
 bool saved_model_is(const struct setup *setup, const double *w,
                     const char *path);

@@ -230,6 +230,27 @@ enum err setup_threads(const struct setup *setup, struct pool **pool,
                          setup->threads);
 }
 
+enum err setup_crowd(const struct setup *setup, struct pool **pool)
+{
+    const uint64_t workers = setup->local > 0 ? setup->local : 1;
+    const uint64_t asked = setup->threads * workers;
+    const uint32_t there = threads_available();
+
+    return threads_new(asked < there ? (uint32_t)asked : there, pool);
+}
+
+void setup_know(const struct setup *setup, struct dataset *data)
+{
+    struct pool *pool;
+
+    if (setup_crowd(setup, &pool) != ERR_OK) { /* It only takes longer. */
+        dataset_know(data, pool_serial());
+        return;
+    }
+    dataset_know(data, pool);
+    threads_free(pool);
+}
+
 enum err setup_numbers(struct setup *setup, struct recipe *recipe,
                        struct why *why)
 {
@@ -261,7 +282,7 @@ static enum err try_code(struct setup *setup, const struct recipe *recipe,
 
     if (err == ERR_OK)
         err = batches_choose(recipe, family, &setup->data, &optim.sampler, why);
-    workers_cut(setup, family->dims(setup));
+    workers_cut(setup, setup, &optim.sampler);
     return err == ERR_OK
                ? workers_try_code(
                      setup, recipe,
@@ -362,6 +383,8 @@ enum err setup_load(struct setup *setup, struct recipe *recipe, struct why *why)
     setup->hollow = owners_wanted(recipe);
     if (err == ERR_OK && setup_family(setup)->begin != NULL)
         err = setup_family(setup)->begin(recipe, why);
+    if (err == ERR_OK && setup->slots > 0) /* A network's own batch. */
+        err = batches_keep_local(recipe, &setup->code, why);
     if (err == ERR_OK && setup->hollow)
         err = owners_shuffle(recipe, why);
     if (err == ERR_OK)

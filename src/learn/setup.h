@@ -121,11 +121,17 @@ MUST_CHECK enum err setup_encode(const struct setup *setup,
 MUST_CHECK enum err setup_optimiser(const struct setup *setup,
                                     struct recipe *recipe, struct why *why);
 
-/* The optimiser's numbers from the options as they are now, and their record;
- * setup_load ends with it. */
 /* As many as were asked for; threads_free ends them. */
 MUST_CHECK enum err setup_threads(const struct setup *setup, struct pool **pool,
                                   struct why *why);
+/* For before and after a run with workers, when their processors are free: as
+ * many as all of them have here.  threads_free ends them, and none may be there
+ * while a run forks. */
+MUST_CHECK enum err setup_crowd(const struct setup *setup, struct pool **pool);
+/* dataset_know, by those. */
+void setup_know(const struct setup *setup, struct dataset *data);
+/* The optimiser's numbers from the options as they are now, and their record;
+ * setup_load ends with it. */
 MUST_CHECK enum err setup_numbers(struct setup *setup, struct recipe *recipe,
                                   struct why *why);
 /* Behind a sentence about labels: which column they were read from, if a table

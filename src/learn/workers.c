@@ -9,6 +9,7 @@
 
 #include "code/preset.h"
 #include "learn/batches.h"
+#include "learn/family/family.h"
 #include "learn/owners.h"
 #include "learn/recipe/habit.h"
 #include "learn/rows.h"
@@ -21,6 +22,8 @@
 #define SPARE_SEATS       64u /* For joiners, when --workers does not say. */
 #define DIMS_LONG         (1u << 18)
 #define LONG_PIECES       4u
+#define PIECES_LEAST      2u         /* So that there is something to steal. */
+#define PIECE_NUMBERS     (1u << 21) /* Half a millisecond or more to read. */
 
 static bool keeps_state(const struct recipe *recipe)
 {
@@ -311,12 +314,42 @@ static enum err check_certificate(const struct setup *setup,
                 : "`rep`, which is exact");
 }
 
-void workers_cut(struct setup *setup, uint32_t dims)
+/* Of one worker in a step: numbers that it reads. */
+static uint64_t numbers_each(const struct setup *setup, const struct setup *of)
 {
-    struct code_spec *const code = &setup->code;
+    const struct dataset *const data = &of->data;
+    const uint64_t all = dataset_is_sparse(data)
+                             ? data->entries
+                             : (uint64_t)data->rows * data->cols;
 
-    if (code->schedule == SCHED_STEAL && code->pieces == 0 && dims >= DIMS_LONG)
-        code->pieces = LONG_PIECES;
+    return all / setup->slots;
+}
+
+/* Do answers cost what computing could have?  Where all workers share this
+ * machine with the coordinator, and no delay says that there is more to do than
+ * there is. */
+static bool share_machine(const struct setup *setup, const struct setup *of)
+{
+    return setup->local > 0 && setup->local == setup->slots &&
+           of->delay.count == 0 && !of->terms.simulated;
+}
+
+void workers_cut(struct setup *setup, const struct setup *of,
+                 const struct sampler *sampler)
+{
+    const struct family *const family = setup_family(of);
+    struct code_spec *const code = &setup->code;
+    uint64_t most = CODE_STEAL_PIECES;
+
+    if (code->schedule != SCHED_STEAL || code->pieces != 0)
+        return;
+    if (share_machine(setup, of) && !family->apart &&
+        sampler->kind == SAMPLER_WHOLE)
+        most = numbers_each(setup, of) / PIECE_NUMBERS;
+    if (family->dims(of) >= DIMS_LONG && most > LONG_PIECES)
+        most = LONG_PIECES;
+    if (most < CODE_STEAL_PIECES)
+        code->pieces = most < PIECES_LEAST ? PIECES_LEAST : (uint32_t)most;
 }
 
 /* Build once for real: the only honest answer to whether it fits. */
@@ -396,6 +429,8 @@ enum err setup_workers(struct setup *setup, struct recipe *recipe,
         err = take_sgd(recipe, why);
     if (err == ERR_OK)
         err = choose_code(setup, recipe, why);
+    if (err == ERR_OK && setup->slots > 0)
+        err = batches_keep_local(recipe, &setup->code, why);
     if (err == ERR_OK && chaos != NULL)
         err = chaos_parse(chaos, &setup->chaos, why);
     if (err == ERR_OK)

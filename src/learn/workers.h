@@ -14,9 +14,11 @@ bool workers_ring(const struct recipe *recipe);
  * are wanted than are started here and nobody can join. */
 MUST_CHECK enum err workers_can_come(uint32_t wanted, uint32_t local,
                                      bool listens, struct why *why);
-/* Every piece is answered by a vector of its own; where those are long, fewer
- * pieces are stolen one by one, unless the user said how many. */
-void workers_cut(struct setup *setup, uint32_t dims);
+/* Into how many pieces each one's part is cut where pieces are stolen, unless
+ * the user said it.  Every piece is an answer: fewer where answers are long,
+ * and where the rows of `of` that they are computed from are few. */
+void workers_cut(struct setup *setup, const struct setup *of,
+                 const struct sampler *sampler);
 /* Build the code once for real, the only honest answer to whether it fits, and
  * note how exact its steps are.  ERR_SHAPE. */
 MUST_CHECK enum err workers_try_code(struct setup *setup,

@@ -7,7 +7,6 @@
 #include "model/metrics.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -16,7 +15,9 @@
 
 enum {
     BLOCK_ROWS = 256, /* Losses worked out at a time. */
-    SORT_RUNS = 16,
+    DIGIT_BITS = 8,   /* Of scores that are sorted. */
+    DIGITS = 1 << DIGIT_BITS,
+    SORT_FEW = 24, /* No more rows are sorted by comparing them. */
 };
 
 static const char *const names[METRICS] = {
@@ -77,53 +78,89 @@ struct metrics metrics_none(void)
                             none, none, none, none};
 }
 
-static int by_score(const void *a, const void *b)
+/* Ordered as the scores are, -0 just before 0. */
+static uint64_t key_of(const struct scored *row)
 {
-    const double x = ((const struct scored *)a)->score;
-    const double y = ((const struct scored *)b)->score;
+    uint64_t bits;
 
-    return (x > y) - (x < y);
+    memcpy(&bits, &row->score, sizeof bits);
+    return bits >> 63 == 0 ? bits | UINT64_C(1) << 63 : ~bits;
 }
 
-/* Sorted in runs and walked through all at once: qsort needs as much room again
- * as it sorts, and rows may be many. */
-struct runs {
-    const struct scored *at[SORT_RUNS], *end[SORT_RUNS];
-};
-
-static void sort_runs(struct scored *rows, size_t count, struct runs *runs)
+static void sort_few(struct scored *rows, size_t count)
 {
-    for (size_t i = 0; i < SORT_RUNS; i++) {
-        const size_t first = count / SORT_RUNS * i;
-        const size_t end =
-            i + 1 == SORT_RUNS ? count : count / SORT_RUNS * (i + 1);
+    for (size_t i = 1; i < count; i++) {
+        const struct scored row = rows[i];
+        size_t at = i;
 
-        if (end > first)
-            qsort(rows + first, end - first, sizeof *rows, by_score);
-        runs->at[i] = rows + first;
-        runs->end[i] = rows + end;
+        for (; at > 0 && rows[at - 1].score > row.score; at--)
+            rows[at] = rows[at - 1];
+        rows[at] = row;
     }
 }
 
-/* Rows with the lowest score that is left, by class; false at the end. */
-static bool take_lowest(struct runs *runs, uint64_t tied[2])
+/* Rows that agree in all digits before the one at `shift`, by that one:
+ * [end[d - 1], end[d]) are then those whose digit is d.  In place, since rows
+ * may be many: each is moved once, to where its digit belongs. */
+static void deal_digit(struct scored *rows, size_t count, unsigned shift,
+                       size_t end[DIGITS])
 {
-    const struct scored *lowest = NULL;
+    size_t at[DIGITS];
+    size_t before = 0;
 
-    for (int i = 0; i < SORT_RUNS; i++) {
-        if (runs->at[i] < runs->end[i] &&
-            (lowest == NULL || runs->at[i]->score < lowest->score))
-            lowest = runs->at[i];
+    memset(end, 0, DIGITS * sizeof *end);
+    for (size_t i = 0; i < count; i++)
+        end[key_of(&rows[i]) >> shift & (DIGITS - 1)]++;
+    for (size_t digit = 0; digit < DIGITS; digit++) {
+        at[digit] = before;
+        before += end[digit];
+        end[digit] = before;
     }
+    for (size_t digit = 0; digit < DIGITS; digit++) {
+        while (at[digit] < end[digit]) {
+            struct scored row = rows[at[digit]];
+            size_t is = key_of(&row) >> shift & (DIGITS - 1);
+
+            while (is != digit) {
+                const struct scored next = rows[at[is]];
+
+                rows[at[is]++] = row;
+                row = next;
+                is = key_of(&row) >> shift & (DIGITS - 1);
+            }
+            rows[at[digit]++] = row;
+        }
+    }
+}
+
+/* By score, from the first digit to the last: at most eight times as deep. */
+static void sort_digits(struct scored *rows, size_t count, unsigned shift)
+{
+    size_t end[DIGITS];
+    size_t first = 0;
+
+    if (count <= SORT_FEW) {
+        sort_few(rows, count);
+        return;
+    }
+    deal_digit(rows, count, shift, end);
+    for (size_t digit = 0; shift > 0 && digit < DIGITS; digit++) {
+        sort_digits(rows + first, end[digit] - first, shift - DIGIT_BITS);
+        first = end[digit];
+    }
+}
+
+/* Rows from `at` on with one score, by class; the first that has another. */
+static size_t take_tied(const struct scored *rows, size_t count, size_t at,
+                        uint64_t tied[2])
+{
+    const double score = rows[at].score;
+
     tied[0] = 0;
     tied[1] = 0;
-    for (int i = 0; i < SORT_RUNS && lowest != NULL; i++) {
-        for (;
-             runs->at[i] < runs->end[i] && runs->at[i]->score == lowest->score;
-             runs->at[i]++)
-            tied[runs->at[i]->positive]++;
-    }
-    return lowest != NULL;
+    for (; at < count && rows[at].score == score; at++)
+        tied[rows[at].positive]++;
+    return at;
 }
 
 double metrics_auc(struct scored *rows, size_t count)
@@ -131,10 +168,10 @@ double metrics_auc(struct scored *rows, size_t count)
     uint64_t seen[2] = {0}; /* Negatives, positives. */
     uint64_t tied[2];
     uint64_t twice_wins = 0; /* A tie is half a win. */
-    struct runs runs;
 
-    sort_runs(rows, count, &runs);
-    while (take_lowest(&runs, tied)) {
+    sort_digits(rows, count, 64 - DIGIT_BITS);
+    for (size_t at = 0; at < count;) {
+        at = take_tied(rows, count, at, tied);
         twice_wins += tied[1] * (2 * seen[0] + tied[0]);
         seen[0] += tied[0];
         seen[1] += tied[1];

@@ -115,8 +115,6 @@ static uint64_t tap_block(const struct optim *opt, uint32_t at)
 
     if (tap->copy != NULL)
         memcpy(tap->copy + at, opt->b + at, size);
-    if (tap->past != NULL)
-        vec_stream(opt->b + at, BLOCK, tap->past + at);
     return tap->names ? quick_part(opt->b, from, from + size, KNOWN_SEED) : 0;
 }
 

@@ -181,6 +181,12 @@ struct optim_options {
     const double *start; /* Weights to begin with, borrowed; NULL: all 0. */
 };
 
+/* As bytes, without what they point to (options.c); at most so many of them.
+ * Bytes that no options have leave the reader not ok. */
+#define OPTIM_OPTIONS_BYTES 256u
+void optim_options_put(struct writer *out, const struct optim_options *options);
+void optim_options_get(struct reader *in, struct optim_options *options);
+
 /* Whether and why it has ended. */
 enum optim_end {
     OPTIM_GOING,
@@ -239,9 +245,7 @@ struct soften {
  * the blocks of SLICE_GRAIN that an update walks once. */
 struct optim_tap {
     bool names;   /* `known` of them, ... */
-    double *copy; /* ... a copy there, ... */
-    double *past; /* ... and one past the caches, for who reads it later; NULL:
-                     none. */
+    double *copy; /* ... and a copy there; NULL: none. */
     uint32_t end; /* Found: of the coordinates before this one; the rest is left
                      to who wants it. */
 };

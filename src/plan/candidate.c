@@ -120,7 +120,7 @@ static enum err probe(const char *name, uint32_t stragglers,
     struct code code = {0};
     enum err err = preset_spec(&options, &spec, NULL);
 
-    if (err == ERR_OK && code_spec_elastic(&spec))
+    if (err == ERR_OK && !code_spec_replays(&spec))
         err = ERR_SHAPE; /* plan_score cannot replay it. */
     if (err == ERR_OK)
         err = code_build(&code, &spec, PROBE_WORKERS, PROBE_CHUNKS, NULL);
@@ -244,7 +244,9 @@ uint32_t candidate_list(uint32_t workers, enum exactness worst, uint64_t seed,
             err = probe(list[i].name, 2, &class, &stored_2);
         if (err == ERR_NOMEM)
             return 0;
-        if (err != ERR_OK || class > worst)
+        /* What samples are worth no time of a step tells. */
+        if (err != ERR_OK || class > worst ||
+            (preset_traits(list[i].name) & TRAIT(SAMPLES)) != 0)
             continue;
         add_preset(&listing, &list[i], stored_2 > stored_1 + .5);
     }

@@ -137,10 +137,10 @@ enum err plan_score(const struct plan_options *options,
     enum err err;
 
     CHECK(options->steps >= PLAN_BLOCKS);
-    if (code_spec_elastic(&candidate->spec))
+    if (!code_spec_replays(&candidate->spec))
         return why_set(why, ERR_SHAPE,
-                       "work of code %s moves within a round, which a plan "
-                       "does not replay; muster simulate does",
+                       "the rounds of code %s are not replayed by a plan; "
+                       "muster simulate runs them",
                        candidate->spec.name);
     err = code_build(&code, &candidate->spec, options->workers, chunks, why);
     if (err == ERR_OK)

@@ -168,7 +168,7 @@ static bool gains(const struct steal *steal, uint32_t thief, uint32_t victim)
     const struct thief *from = &steal->thieves[victim];
 
     return from->outstanding > to->outstanding + 1 ||
-           to->answered > from->answered;
+           to->answered > from->answered + 1;
 }
 
 static uint32_t worth(const struct steal *steal, uint32_t id, uint32_t thief)

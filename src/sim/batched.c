@@ -38,8 +38,10 @@ static bool draw_batches(uint64_t seed, const struct dataset *data,
     options->optim.rate = 0.02 + 0.05 * rng_unit(&rng);
     options->optim.l2 = rng_chance(&rng, 0.5) ? 0 : 0.01;
     options->optim.rows = rows;
-    kind = rng_chance(&rng, 0.5) && options->home_count == 0 ? SAMPLER_ROWS
-                                                             : SAMPLER_LOCAL;
+    kind = rng_chance(&rng, 0.5) && options->home_count == 0 &&
+                   !code_spec_sampled(&options->code)
+               ? SAMPLER_ROWS
+               : SAMPLER_LOCAL;
     chunk_rows = between(&rng, 1, 4);
     options->optim.sampler = sampler_of(
         kind, rows, sampler_scatters(kind) ? chunk_rows : data->chunk_rows,

@@ -110,7 +110,7 @@ static const struct odds code_odds[] = {
     {"agc", 6},      {"sgc", 4},     {"local", 8},
 };
 
-static const char *draw_name(struct rng *rng)
+static const char *draw_code_name(struct rng *rng)
 {
     const size_t count = sizeof code_odds / sizeof *code_odds;
     uint64_t total = 0;
@@ -172,7 +172,7 @@ static void draw_extras(struct draw *draw, struct preset_options *preset,
 
 static enum err draw_code(struct draw *draw, struct rng *rng, struct why *why)
 {
-    struct preset_options preset = {.name = draw_name(rng)};
+    struct preset_options preset = {.name = draw_code_name(rng)};
     const uint32_t n = between(rng, 2, 8);
     uint32_t copies;
 
@@ -411,6 +411,7 @@ static void draw_follow(struct draw *draw, uint64_t seed)
     rng_init(&rng, seed ^ UINT64_C(0x666f6c6c6f77));
     if (options->home_count > 0 || options->code.placement == PLACE_LOCAL ||
         code_spec_products(&options->code) ||
+        code_spec_sampled(&options->code) ||
         options->mix.weight[FAULT_REFUSE] > 0 || !rng_chance(&rng, 0.25))
         return;
     options->follow = true;
@@ -458,7 +459,6 @@ static enum err draw_all(struct draw *draw, uint64_t seed,
     options->sink_context = campaign->trace_context;
     draw_trust(options);
     draw_relays(options, seed, campaign->fanout);
-    options->late_receipts = campaign->late_receipts;
     draw_homes(draw, seed);
     draw_refusals(options);
     draw_follow(draw, seed);

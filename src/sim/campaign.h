@@ -19,10 +19,9 @@ struct campaign_options {
     uint32_t stop_after;  /* Violations; 0 = go on to the last seed. */
     bool quiet_faults;    /* The same problems without faults. */
     uint32_t fanout;      /* Of all seeds that can have relays; 0 = as drawn. */
-    uint32_t late_receipts; /* Of all seeds; 0 = as drawn. */
-    bool rings;             /* All seeds that can be are rings, and the others
-                               are left out. */
-    const bool *skip;       /* Faults to leave out of each seed; NULL = none. */
+    bool rings;           /* All seeds that can be are rings, and the others
+                             are left out. */
+    const bool *skip;     /* Faults to leave out of each seed; NULL = none. */
     enum isa isa;
     sim_sink sink; /* One line per violation. */
     void *sink_context;

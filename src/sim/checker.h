@@ -50,6 +50,7 @@ struct checker {
     uint32_t links;
     uint32_t *joined;       /* Per link: the connection that joined, or none. */
     struct chunkset merged; /* In the open round ... */
+    struct chunkset sampled; /* Samples that were kept, by their chunks. */
     bool *row_in; /* ... and per link and piece of a product, else of piece 0:
                      its row was merged. */
     uint32_t staleness;         /* B; 0: only rows of the open round. */

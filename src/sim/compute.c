@@ -24,8 +24,27 @@ static bool has_own(const struct world *world, const struct sim_worker *worker)
     return !worker->resident || multiplies(world);
 }
 
-struct brief sim_compute_brief(const struct world *world,
-                               uint8_t room[BRIEF_MAX])
+/* The rows' own brief, and samples of them. */
+static struct brief sampled_brief(const struct world *world,
+                                  uint8_t room[BRIEF_MAX],
+                                  const struct brief *inside)
+{
+    const struct sim_options *const options = world->options;
+    struct shadowing shadows = {.share = options->code.size,
+                                .draw = options->code.draw,
+                                .seed = options->code.seed};
+    const uint32_t primaries = options->slots > options->code.shadows
+                                   ? options->slots - options->code.shadows
+                                   : 1;
+
+    CHECK(shadowing_choose(&shadows, options->problem->data,
+                           &options->optim.sampler, primaries,
+                           options->code.filters, NULL) == ERR_OK);
+    return brief_shadow(room, inside, &shadows);
+}
+
+static struct brief plain_brief(const struct world *world,
+                                uint8_t room[BRIEF_MAX])
 {
     const struct sim_options *options = world->options;
     const struct user_function user = {.dims = world->oracle.followed.dims,
@@ -41,6 +60,18 @@ struct brief sim_compute_brief(const struct world *world,
                ? brief_user(room, &user)
                : brief_rows(room, options->problem, multiplies(world),
                             options->code.narrow, &options->optim);
+}
+
+struct brief sim_compute_brief(const struct world *world,
+                               uint8_t room[BRIEF_MAX])
+{
+    uint8_t own[BRIEF_MAX];
+    struct brief inside;
+
+    if (!code_spec_sampled(&world->options->code))
+        return plain_brief(world, room);
+    inside = plain_brief(world, own);
+    return sampled_brief(world, room, &inside);
 }
 
 /* Of these rows, when it is first needed. */
@@ -137,7 +168,8 @@ enum err sim_compute(struct world *world, struct sim_worker *worker,
 {
     if (world->options->problem == NULL)
         return compute_nothing(asked, worker->machine.sum_dims);
-    if (worker->resident && oracle_recall(&world->oracle, asked))
+    if (worker->resident && asked->end <= world->oracle.chunks &&
+        oracle_recall(&world->oracle, asked))
         return ERR_OK;
     return was_sent(world, worker, asked)
                ? evaluator_run(workers_evaluator(world, worker), asked, NULL)

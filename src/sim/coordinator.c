@@ -300,26 +300,6 @@ static void introduce(struct world *world, struct msg_fetch *fetch)
            sizeof world->workers[worker].process.life);
 }
 
-/* By a thread, which takes anything from no time to a few chunks'. */
-static void hash_later(struct world *world)
-{
-    struct sim_coordinator *coordinator = &world->coordinator;
-    const struct coordinator *machine = &coordinator->machine;
-    const uint32_t step = coordinator->receipt_step;
-    const uint64_t draw =
-        rng_at(machine->options.job.id, step, coordinator->process.life);
-
-    coordinator->hashed[step % LEDGER_LATE] =
-        trainer_hash_late(&machine->trainer, step);
-    world_push(world, (struct happening){.at = world->now +
-                                               (time_us)(draw % 8) *
-                                                   world->options->chunk_us,
-                                         .kind = HAPPEN_HASHED,
-                                         .node = NODE_COORDINATOR,
-                                         .number = step,
-                                         .life = coordinator->process.life});
-}
-
 static void obey_link(struct world *world, const struct action *action)
 {
     struct sim_coordinator *coordinator = &world->coordinator;
@@ -373,10 +353,6 @@ static void obey(struct world *world, const struct action *action)
     case ACTION_JUDGE:
         judge(world, action);
         break;
-    case ACTION_RECEIPT:
-        world->coordinator.receipt = true;
-        world->coordinator.receipt_step = action->step;
-        break;
     case ACTION_MEASURE:
         measure(world);
         break;
@@ -418,14 +394,6 @@ static void tell(struct world *world, struct event event)
         world->result->stats = coordinator->machine.stats;
     if (coordinator->gave_up)
         go_away(world);
-    if (!coordinator->receipt)
-        return;
-    coordinator->receipt = false;
-    if (world->options->seed % 4 == 0)
-        tell(world, (struct event){.kind = EVENT_RECEIPT,
-                                   .step = coordinator->receipt_step});
-    else
-        hash_later(world);
 }
 
 static void empty_tray(struct world *world)
@@ -454,21 +422,6 @@ static void step(struct world *world, struct event event)
     empty_tray(world);
     if (world->coordinator.process.running && !world->coordinator.done)
         tell(world, event);
-}
-
-/* INV-5: not one weight has changed since. */
-static void on_hashed(struct world *world, uint32_t of)
-{
-    struct sim_coordinator *coordinator = &world->coordinator;
-    const struct digest *hashed = &coordinator->hashed[of % LEDGER_LATE];
-    const struct digest now =
-        trainer_hash_late(&coordinator->machine.trainer, of);
-
-    if (!digest_equal(&now, hashed))
-        checker_violate(&world->checker,
-                        "INV-5: weights changed while they were hashed");
-    step(world,
-         (struct event){.kind = EVENT_RECEIPT, .step = of, .digest = hashed});
 }
 
 /* --- lives --------------------------------------------------------------- */
@@ -638,7 +591,7 @@ void sim_coordinator_on(struct world *world, const struct happening *happening)
     const bool of_life =
         happening->kind == HAPPEN_TIMER || happening->kind == HAPPEN_DISK ||
         happening->kind == HAPPEN_DISK_DONE ||
-        happening->kind == HAPPEN_JUDGED || happening->kind == HAPPEN_HASHED ||
+        happening->kind == HAPPEN_JUDGED ||
         happening->kind == HAPPEN_MEASURED || happening->kind == HAPPEN_STOP;
 
     if (of_life && (!process->running || happening->life != process->life))
@@ -659,8 +612,6 @@ void sim_coordinator_on(struct world *world, const struct happening *happening)
     } else if (happening->kind == HAPPEN_MEASURED) {
         step(world, (struct event){.kind = EVENT_MEASURED,
                                    .loss = world->coordinator.held_out_loss});
-    } else if (happening->kind == HAPPEN_HASHED) {
-        on_hashed(world, happening->number);
     } else if (happening->kind == HAPPEN_DISK) {
         do_job(world);
     } else {
@@ -739,8 +690,6 @@ static void fill_options(struct world *world)
         .ledger.checkpoint_steps = from->checkpoint_steps,
         .ledger.checkpoint_us = 2 * SECOND_US,
         .ledger.sync = from->sync,
-        .ledger.late_receipts =
-            from->late_receipts > 0 ? from->late_receipts : from->seed % 2 == 0,
         .verify = from->verify,
         .audit = from->audit,
         .audit_seed = rng_at(from->seed, 2, 1),
@@ -762,6 +711,11 @@ static void fill_options(struct world *world)
                                           dataset_chunks(from->problem->data));
         to->chunk_digests = world->chunk_digests;
         to->place = shares(world) ? "shared" : NULL;
+    }
+    if (code_spec_sampled(&from->code)) {
+        to->job.sampled = to->job.chunks;
+        to->job.chunks *= 2;
+        to->job.share = from->code.size;
     }
     if (from->follow) {
         to->vectors = 1;

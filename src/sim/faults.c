@@ -287,7 +287,6 @@ void faults_on(struct world *world, const struct happening *happening)
     case HAPPEN_LEAVE:
     case HAPPEN_STOP:
     case HAPPEN_JUDGED:
-    case HAPPEN_HASHED:
     case HAPPEN_MEASURED:
         CHECK(!"not a fault");
     }

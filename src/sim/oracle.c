@@ -8,8 +8,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/run/trainer.h"
 #include "math/vec.h"
 
 enum err oracle_scale(const struct oracle *oracle,
@@ -296,6 +298,19 @@ struct digest oracle_hash(const struct oracle *oracle, const double *w)
                                    : hash_f64(w, oracle->dims);
 }
 
+/* What a receipt says of weights: of many, the name by which rounds go. */
+static struct digest receipt_of(const struct oracle *oracle, const double *w)
+{
+    const struct evaluation what = {.kind = EVALUATE_GRADIENT, .w = w};
+    struct digest digest = {.bytes[DIGEST_BYTES - 1] = 1};
+    struct writer out = writer_on(digest.bytes, sizeof digest.bytes);
+
+    if (oracle->dims < RECEIPT_NAMED)
+        return oracle_hash(oracle, w);
+    put_u64(&out, evaluation_name(&what, oracle->dims, NULL));
+    return digest;
+}
+
 static enum err follow_alone(struct oracle *oracle,
                              const struct evaluation *what, struct tally *total,
                              double *sum)
@@ -395,7 +410,7 @@ static enum err round_alone(struct oracle *oracle, struct optim *optim,
         return err;
     if (optim_feed(optim, sum, sum[total->dims])) {
         oracle->steps++;
-        oracle->hash[oracle->steps] = oracle_hash(oracle, optim_weights(optim));
+        oracle->hash[oracle->steps] = receipt_of(oracle, optim_weights(optim));
     }
     return ERR_OK;
 }
@@ -438,7 +453,7 @@ static enum err loop(struct oracle *oracle, struct optim *optim,
     enum err err = sum == NULL ? ERR_NOMEM : ERR_OK;
     bool over = false;
 
-    oracle->hash[0] = oracle_hash(oracle, optim_weights(optim));
+    oracle->hash[0] = receipt_of(oracle, optim_weights(optim));
     while (ask.kind != ASK_DONE && err == ERR_OK && !over) {
         err = round_alone(oracle, optim, &ask, one, total, sum);
         if (err == ERR_OK)

@@ -41,7 +41,7 @@ struct oracle {
     struct followed followed; /* Off where bounds are proved. */
     struct networked net;     /* Of a network, else without a model. */
     uint32_t steps;           /* Made; fewer than asked for if tol ended it. */
-    struct digest *hash;      /* Of the weights after t updates, t <= steps. */
+    struct digest *hash;      /* Receipt of the weights after t updates. */
     double *weights;          /* Final: the model. */
     struct held_out held_out; /* Of early stopping, decided here once more. */
     double best;              /* Least loss of held-out rows, ... */

@@ -16,7 +16,6 @@
 #define ACTIONS_FIRST 64u
 #define DISK_US       1500u
 #define EVENTS_MAX    4000000u
-#define HASH_CHUNKS   6u
 
 void ring_note(struct ring_world *world, uint32_t node, char mark,
                const char *format, ...)
@@ -162,12 +161,6 @@ static void obey(struct ring_world *world, uint32_t node,
             (struct ring_save){action->bytes, action->size, action->step};
         later(world, node, some_time(world, 4 * DISK_US), RING_SAVED, 0);
         break;
-    case ACTION_RECEIPT:
-        later(world, node,
-              (time_us)rng_below(&world->rng, HASH_CHUNKS) *
-                  world->options->run->chunk_us,
-              RING_HASHED, action->step);
-        break;
     case ACTION_MEASURE:
         later(world, node, 2 * world->options->run->chunk_us, RING_MEASURED, 0);
         break;
@@ -230,8 +223,7 @@ static struct trainer_options trainer_options(struct ring_world *world,
         .kept = world->options->kept,
         .ledger = {.checkpoint_steps = run->checkpoint_steps,
                    .checkpoint_us = 2 * SECOND_US,
-                   .sync = run->sync,
-                   .late_receipts = run->seed % 3 == 0 ? 0 : 2}};
+                   .sync = run->sync}};
 
     if (run->follow || run->net != NULL) {
         options.vectors = 1;
@@ -296,6 +288,7 @@ void ring_start(struct ring_world *world, uint32_t node, const char *contact,
     made.config = hash_bytes(&run->seed, sizeof run->seed);
     made.arithmetic = world->base.arithmetic;
     made.trainer = trainer_options(world, make_scale(world, at));
+    ring_lend_rooms(world, node, made.rooms);
     CHECK(peer_init(&at->machine, &made) == ERR_OK);
     at->made = true;
     if (options->kept)
@@ -404,19 +397,6 @@ static void on_saved(struct ring_world *world, uint32_t node)
         (struct event){.kind = EVENT_CHECKPOINTED, .step = at->save.step});
 }
 
-static void on_hashed(struct ring_world *world,
-                      const struct happening *happening)
-{
-    const uint32_t node = happening->node;
-    const struct digest digest = trainer_hash_late(
-        &world->nodes[node].machine.trainer, happening->number);
-
-    ring_tell(world, node,
-              (struct event){.kind = EVENT_RECEIPT,
-                             .step = happening->number,
-                             .digest = &digest});
-}
-
 static void deliver(struct ring_world *world, const struct happening *happening)
 {
     const uint32_t node = happening->node;
@@ -440,9 +420,6 @@ static void deliver(struct ring_world *world, const struct happening *happening)
         break;
     case RING_SAVED:
         on_saved(world, node);
-        break;
-    case RING_HASHED:
-        on_hashed(world, happening);
         break;
     default:
         CHECK(!"no such happening");
@@ -537,6 +514,8 @@ static enum err open_world(struct ring_world *world, struct why *why)
         err = codec_room_peers(&world->room);
     if (err == ERR_OK)
         err = actions_init(&world->actions, ACTIONS_FIRST);
+    if (err == ERR_OK && world->options->machines > 0)
+        err = ring_open_rooms(world);
     if (err != ERR_OK)
         return why_set(why, err, "%s", err_text(err));
     world->room.packed = run->seed % 2 == 0;
@@ -563,6 +542,7 @@ static void close_packets(struct ring_world *world)
 static void close_world(struct ring_world *world)
 {
     close_packets(world);
+    ring_close_rooms(world);
     for (uint32_t i = 0; i < world->options->peers_max; i++) {
         struct ring_node *at = &world->nodes[i];
 
@@ -682,6 +662,7 @@ struct ring_options ring_options_of(const struct sim_options *run)
     options.segment = draw / 128 % 2 == 0 ? 64 : 128;
     options.state_segment = 64 + (uint32_t)(draw / 256 % 1000);
     options.kept = draw / 512 % 2 == 0;
+    options.machines = (uint32_t)(draw / 4096 % 3);
     options.divided = run->home_count == 0 && draw / 1024 % 4 == 0;
     options.fault_count = run->faults ? run->fault_count : 0;
     options.fault_gap_us = run->fault_gap_us;

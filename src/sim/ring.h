@@ -15,6 +15,9 @@
  *   CHECK-R5  nobody makes a step again that it has made, but all together
  *             when somebody was wrong
  *
+ * Lent sums are read where they lie when a message arrives, however much later
+ * that is than when it was sent, and whatever its sender wrote since.
+ *
  * What undisturbed peers send is counted (struct ring_result).
  */
 #ifndef SIM_RING_H
@@ -58,10 +61,12 @@ struct ring_options {
     uint32_t peers_max;            /* ... and in all. */
     uint32_t least;
     uint32_t small, segment, state_segment;
-    bool kept;       /* Peers have folders. */
-    bool divided;    /* Cuts are not healed when faults end. */
-    bool stays;      /* What runs is not started again then, either. */
-    bool may_differ; /* Bits turn over: a peer may end with MISMATCH. */
+    uint32_t machines; /* Peers of one (node % machines) lend each other their
+                          sums; 0: nobody does. */
+    bool kept;         /* Peers have folders. */
+    bool divided;      /* Cuts are not healed when faults end. */
+    bool stays;        /* What runs is not started again then, either. */
+    bool may_differ;   /* Bits turn over: a peer may end with MISMATCH. */
     const struct ring_fault *script;
     uint32_t script_count;
     uint32_t fault_count; /* Drawn from the seed, beside the script. */
@@ -73,6 +78,7 @@ struct ring_result {
     uint32_t finished;   /* Peers that ended with the model, ... */
     uint32_t stopped;    /* ... at a prefix of the path, ... */
     uint32_t mismatched; /* ... because models differed. */
+    uint64_t lent;       /* Slices that were lent, not sent. */
     uint64_t coordinates, slices, state_bytes, views, merges, doubts;
     uint64_t rounds; /* Summed over peers. */
     uint32_t named;  /* TRACE_POISON of the node that was flipped. */

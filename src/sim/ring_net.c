@@ -78,6 +78,83 @@ static void push(struct ring_world *world, struct ring_conn *conn, int end,
                                                 .packet = packet});
 }
 
+/* --- lent sums ------------------------------------------------------------ */
+
+/* Memory that peers of one machine share. */
+enum err ring_open_rooms(struct ring_world *world)
+{
+    for (uint32_t i = 0; i < world->options->peers_max; i++)
+        for (uint32_t k = 0; k < PEER_ROOMS; k++) {
+            int64_t **const room = &world->nodes[i].rooms[k];
+
+            *room = mem_new(world->base.oracle.sum_dims, sizeof **room);
+            if (*room == NULL)
+                return ERR_NOMEM;
+        }
+    return ERR_OK;
+}
+
+void ring_close_rooms(struct ring_world *world)
+{
+    for (uint32_t i = 0; i < world->options->peers_max; i++)
+        for (uint32_t k = 0; k < PEER_ROOMS; k++)
+            mem_free(world->nodes[i].rooms[k]);
+}
+
+void ring_lend_rooms(struct ring_world *world, uint32_t node,
+                     struct slice_room rooms[PEER_ROOMS])
+{
+    struct ring_node *const at = &world->nodes[node];
+
+    for (uint32_t k = 0; k < PEER_ROOMS && world->options->machines > 0; k++)
+        rooms[k] = (struct slice_room){at->rooms[k], &at->seals[k]};
+}
+
+static bool share(const struct ring_world *world, uint32_t a, uint32_t b)
+{
+    const uint32_t machines = world->options->machines;
+
+    return machines > 0 && a % machines == b % machines;
+}
+
+/* The message, or a note of where its sums lie. */
+static size_t encode(struct ring_world *world, uint32_t from, uint32_t to,
+                     const struct msg *msg, uint8_t *out)
+{
+    const struct seal *const seals = world->nodes[from].seals;
+    struct posted where;
+
+    if (msg->kind != MSG_SLICE || msg->slice.seal == NULL ||
+        !share(world, from, to))
+        return codec_encode(msg, out);
+    where = (struct posted){.place = (uint32_t)(msg->slice.seal - seals),
+                            .sequence = msg->slice.number};
+    CHECK(where.place < PEER_ROOMS);
+    world->counted.lent++;
+    return codec_encode_posted(msg, &where, out);
+}
+
+static enum err decode(struct ring_world *world, uint32_t from,
+                       const struct packet *packet, struct msg *msg)
+{
+    struct ring_node *const at = &world->nodes[from];
+    struct posted where;
+    enum err err;
+
+    if (!codec_is_posted(packet->bytes, packet->size))
+        return codec_decode(packet->bytes, packet->size, &world->room, msg);
+    err = codec_decode_posted(packet->bytes, packet->size, &world->room, msg,
+                              &where);
+    if (err != ERR_OK)
+        return err;
+    msg->slice.sum = at->rooms[where.place] + msg->slice.at;
+    msg->slice.seal = &at->seals[where.place];
+    msg->slice.number = where.sequence;
+    return ERR_OK;
+}
+
+/* --- messages ------------------------------------------------------------- */
+
 void ring_send(struct ring_world *world, uint32_t node, uint32_t link,
                const struct msg *msg)
 {
@@ -94,7 +171,7 @@ void ring_send(struct ring_world *world, uint32_t node, uint32_t link,
     packet->capacity = codec_bound(msg);
     packet->bytes = mem_new(packet->capacity, 1);
     CHECK(packet->bytes != NULL);
-    packet->size = codec_encode(msg, packet->bytes);
+    packet->size = encode(world, node, conn->node[1 - end], msg, packet->bytes);
     world->base.result->messages++;
     push(world, conn, end, packet);
 }
@@ -235,11 +312,11 @@ static void free_packet(struct packet *packet)
 static void deliver(struct ring_world *world, const struct happening *happening,
                     uint32_t link)
 {
-    const struct packet *packet = happening->packet;
+    const struct ring_conn *conn = &world->conns[happening->conn];
     struct msg msg;
 
-    if (codec_decode(packet->bytes, packet->size, &world->room, &msg) !=
-        ERR_OK) {
+    if (decode(world, conn->node[1 - happening->peer], happening->packet,
+               &msg) != ERR_OK) {
         checker_violate(&world->base.checker, "a message that cannot be read");
         return;
     }

@@ -23,7 +23,6 @@ enum ring_happening {
     RING_MEASURED,
     RING_JOURNALED,
     RING_SAVED,
-    RING_HASHED,
     RING_THAW,
     RING_FAULT,
     RING_CURE,
@@ -57,7 +56,9 @@ struct ring_node {
     size_t held_count, held_capacity;
     time_us timer_at;
     struct peer machine;
-    bool made; /* The machine is to be closed. */
+    struct seal seals[PEER_ROOMS]; /* The machine's vectors, over all ... */
+    int64_t *rooms[PEER_ROOMS];    /* ... its lives; NULL: it lends none. */
+    bool made;                     /* The machine is to be closed. */
     struct sim_scale scale;
     struct follow follow;
     struct disk_model disk;
@@ -116,6 +117,11 @@ void ring_freeze(struct ring_world *world, uint32_t node, time_us for_us);
 void ring_thaw(struct ring_world *world, uint32_t node);
 
 /* --- ring_net.c --- */
+/* Sums that peers lend each other: memory that outlives them. */
+MUST_CHECK enum err ring_open_rooms(struct ring_world *world);
+void ring_close_rooms(struct ring_world *world);
+void ring_lend_rooms(struct ring_world *world, uint32_t node,
+                     struct slice_room rooms[PEER_ROOMS]);
 void ring_send(struct ring_world *world, uint32_t node, uint32_t link,
                const struct msg *msg);
 void ring_dial(struct ring_world *world, uint32_t node, uint32_t link,

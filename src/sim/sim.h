@@ -133,10 +133,8 @@ struct sim_options {
     time_us beat_us, suspect_us, dead_us, resend_us;
     uint32_t checkpoint_steps;
     bool sync;
-    uint32_t late_receipts; /* As in ledger_options; 0: one, or none, as the
-                               seed has it. */
-    bool verify;            /* Compare two answers to every piece, ... */
-    double audit;           /* ... or to this share of them. */
+    bool verify;   /* Compare two answers to every piece, ... */
+    double audit;  /* ... or to this share of them. */
     bool gullible; /* Lies are expected to get through: bits are not checked. */
 
     uint64_t seed;

@@ -51,6 +51,9 @@ static time_us duration(const struct sim_worker *worker,
 {
     struct block_shape shape;
 
+    if (job_is_sample(&worker->machine.job, asked->first))
+        return (time_us)((double)(chunk_us * (asked->end - asked->first)) *
+                         worker->machine.job.share);
     if (!evaluation_is_product(asked->what.kind))
         return chunk_us * (asked->end - asked->first);
     shape = product_shape(&worker->machine.job, asked->share.parts);
@@ -357,7 +360,6 @@ static void obey(struct world *world, uint32_t index,
     case ACTION_JOURNAL:
     case ACTION_CHECKPOINT:
     case ACTION_JUDGE:
-    case ACTION_RECEIPT:
     case ACTION_MEASURE:
         CHECK(!"an action of the coordinator");
     }

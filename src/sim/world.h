@@ -59,7 +59,6 @@ enum happening_kind {
     HAPPEN_CURE,      /* Faults end; everything is mended. */
     HAPPEN_DEADLINE,  /* CHECK-5: there should have been a step by now. */
     HAPPEN_JUDGED,    /* The coordinator has computed a piece itself. */
-    HAPPEN_HASHED,    /* ... or hashed its weights, ... */
     HAPPEN_MEASURED,  /* ... or measured held-out rows. */
 };
 
@@ -217,15 +216,12 @@ struct sim_coordinator {
     struct disk_job *jobs; /* A ring that grows. */
     uint32_t job_first, job_count, job_capacity;
     bool disk_busy;
-    enum err job_err;      /* Of the job carried out, until it is told. */
-    struct sim_tray tray;  /* It is to be told TALLIES. */
-    bool receipt;          /* The machine is to be told RECEIPT ... */
-    uint32_t receipt_step; /* ... of this step, ... */
-    struct digest hashed[LEDGER_LATE]; /* ... when this is known. */
-    enum err judge_err;                /* Likewise of the piece it computed. */
-    double held_out_loss;              /* ... of the rows it measured. */
-    bool power;      /* A disk crash is a power cut, not a kill. */
-    time_us away_us; /* ... after which it starts again so much later. */
+    enum err job_err;     /* Of the job carried out, until it is told. */
+    struct sim_tray tray; /* It is to be told TALLIES. */
+    enum err judge_err;   /* Likewise of the piece it computed. */
+    double held_out_loss; /* ... of the rows it measured. */
+    bool power;           /* A disk crash is a power cut, not a kill. */
+    time_us away_us;      /* ... after which it starts again so much later. */
     struct listener listener;
     uint32_t leaves;  /* Workers it lets in over relays. */
     bool disk_failed; /* In this life, a job did. */

@@ -174,6 +174,8 @@ size_t codec_bound(const struct msg *msg)
         return SMALL_BYTES + (size_t)msg->propose.count * KNOWN_BYTES;
     case MSG_STATE:
         return SMALL_BYTES + msg->state.count;
+    case MSG_TERMS:
+        return SMALL_BYTES + (size_t)msg->terms.count * KNOWN_BYTES;
     case MSG_SLICE:
         return SMALL_BYTES + pack_bound(msg->slice.count);
     case MSG_MEET:
@@ -316,6 +318,9 @@ static void put_body(struct writer *out, const struct msg *msg)
         put_bool(out, msg->parting.model);
         put_bool(out, msg->parting.leaves);
         break;
+    case MSG_TERMS:
+        put_terms(out, &msg->terms);
+        break;
     }
 }
 
@@ -453,6 +458,9 @@ static void get_body(struct reader *in, struct codec_room *room, bool here,
         msg->parting.model = get_bool(in);
         msg->parting.leaves = get_bool(in);
         return;
+    case MSG_TERMS:
+        get_terms(in, &msg->terms);
+        return;
     }
     in->ok = false; /* No such kind. */
 }
@@ -510,7 +518,8 @@ enum err codec_decode_here(uint8_t *data, size_t size, struct codec_room *room,
 
 bool codec_posts(const struct msg *msg)
 {
-    return msg->kind == MSG_ROUND || msg->kind == MSG_TALLY;
+    return msg->kind == MSG_ROUND || msg->kind == MSG_TALLY ||
+           msg->kind == MSG_SLICE;
 }
 
 bool codec_is_posted(const uint8_t *data, size_t size)
@@ -536,8 +545,10 @@ size_t codec_encode_posted(const struct msg *msg, const struct posted *where,
     put_u64(&writer, where->sequence);
     if (msg->kind == MSG_ROUND)
         put_round_head(&writer, &msg->round);
-    else
+    else if (msg->kind == MSG_TALLY)
         put_tally_head(&writer, &msg->tally);
+    else
+        put_slice_head(&writer, &msg->slice);
     CHECK(writer.ok);
     return writer.size;
 }
@@ -557,8 +568,10 @@ enum err codec_decode_posted(const uint8_t *data, size_t size,
     must(&in, codec_is_posted(data, size) && codec_posts(&made));
     if (in.ok && made.kind == MSG_ROUND)
         get_round_head(&in, room, &made.round);
-    else if (in.ok)
+    else if (in.ok && made.kind == MSG_TALLY)
         get_tally_head(&in, room, &made.tally);
+    else if (in.ok)
+        get_slice_head(&in, room, &made.slice);
     if (!reader_done(&in))
         return ERR_FORMAT;
     *msg = made;
@@ -570,7 +583,7 @@ size_t codec_encode_head(const struct msg *msg, uint8_t *out)
 {
     struct writer writer = writer_on(out, codec_posted_bound(msg));
 
-    CHECK(codec_posts(msg));
+    CHECK(msg->kind == MSG_ROUND || msg->kind == MSG_TALLY);
     put_kind(&writer, msg);
     if (msg->kind == MSG_ROUND) {
         put_round_head(&writer, &msg->round);

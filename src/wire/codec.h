@@ -73,10 +73,10 @@ bool codec_peek_round(const uint8_t *data, size_t size, struct round_key *key);
  *
  *     kind + 64 1 | place 4 | sequence 8 | the message's fields but vectors
  *
- * ROUND and TALLY can be sent so; what lies there are the weights and exponents
- * of a ROUND (codec_lay_vectors), the sums of a TALLY as they lie in memory.
- * Narrow weights are doubles there: whoever stepped wrote them so, and they are
- * read in place. */
+ * ROUND, TALLY and SLICE can be sent so; what lies there are the weights and
+ * exponents of a ROUND (codec_lay_vectors), the sums of a TALLY or SLICE as
+ * they lie in memory. Narrow weights are doubles there: whoever stepped wrote
+ * them so, and they are read in place. */
 struct posted {
     uint32_t place;
     uint64_t sequence;

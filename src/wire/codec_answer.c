@@ -70,6 +70,7 @@ void put_tally_head(struct writer *out, const struct msg_tally *tally)
     put_u32(out, tally->first);
     put_u32(out, tally->end);
     put_i64(out, tally->compute_us);
+    put_f64(out, tally->variance);
     put_sums_head(out, tally->dims, tally->loss);
 }
 
@@ -89,6 +90,8 @@ void get_tally_head(struct reader *in, const struct codec_room *room,
     tally->piece = get_u32(in);
     get_range(in, &tally->first, &tally->end);
     tally->compute_us = get_duration(in);
+    tally->variance = get_f64(in);
+    must(in, tally->variance >= 0);
     get_sums_head(in, room, &tally->dims, &tally->loss);
 }
 

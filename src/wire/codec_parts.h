@@ -127,6 +127,8 @@ void get_row(struct reader *in, const struct codec_room *room,
              struct msg_row *row);
 
 /* codec_ring.c */
+void put_terms(struct writer *out, const struct msg_terms *terms);
+void get_terms(struct reader *in, struct msg_terms *terms);
 void put_meet(struct writer *out, const struct msg_meet *meet);
 void get_meet(struct reader *in, struct msg_meet *meet);
 void put_roster(struct writer *out, const struct msg_roster *roster);
@@ -139,7 +141,10 @@ void put_report(struct writer *out, const struct msg_report *report);
 void get_report(struct reader *in, struct msg_report *report);
 void put_state(struct writer *out, const struct msg_state *state);
 void get_state(struct reader *in, struct msg_state *state);
+void put_slice_head(struct writer *out, const struct msg_slice *slice);
 void put_slice(struct writer *out, const struct msg_slice *slice);
+void get_slice_head(struct reader *in, const struct codec_room *room,
+                    struct msg_slice *slice);
 void get_slice(struct reader *in, const struct codec_room *room,
                struct msg_slice *slice);
 

@@ -18,6 +18,34 @@ static void get_place(struct reader *in, char place[PEER_PLACE])
         must(in, !control_character(*c));
 }
 
+void put_terms(struct writer *out, const struct msg_terms *terms)
+{
+    put_digest(out, &terms->config);
+    put_digest(out, &terms->papers);
+    put_u64(out, terms->papers_size);
+    put_u32(out, terms->chunks);
+    put_u16(out, terms->port);
+    put_bytes(out, terms->key, PEER_KEY);
+    put_u32(out, terms->count);
+    for (uint32_t i = 0; i < terms->count; i++)
+        put_text(out, terms->place[i]);
+}
+
+void get_terms(struct reader *in, struct msg_terms *terms)
+{
+    get_digest(in, &terms->config);
+    get_digest(in, &terms->papers);
+    terms->papers_size = get_u64(in);
+    terms->chunks = get_u32(in);
+    must(in, terms->chunks > 0 && terms->chunks <= CHUNKS_MAX);
+    terms->port = get_u16(in);
+    get_bytes(in, terms->key, PEER_KEY);
+    terms->count = get_u32(in);
+    must(in, terms->count <= TERMS_PLACES);
+    for (uint32_t i = 0; i < terms->count && in->ok; i++)
+        get_place(in, terms->place[i]);
+}
+
 void put_meet(struct writer *out, const struct msg_meet *meet)
 {
     put_u32(out, meet->version);
@@ -176,7 +204,7 @@ void get_state(struct reader *in, struct msg_state *state)
          state->at <= state->size && state->count <= state->size - state->at);
 }
 
-void put_slice(struct writer *out, const struct msg_slice *slice)
+void put_slice_head(struct writer *out, const struct msg_slice *slice)
 {
     put_key(out, &slice->key);
     put_bool(out, slice->total);
@@ -188,6 +216,11 @@ void put_slice(struct writer *out, const struct msg_slice *slice)
     put_u32(out, slice->count);
     put_u64(out, (uint64_t)slice->loss);
     put_u64(out, (uint64_t)(slice->loss >> 64));
+}
+
+void put_slice(struct writer *out, const struct msg_slice *slice)
+{
+    put_slice_head(out, slice);
     if (slice->sum == NULL && slice->count > 0) {
         put_bytes(out, slice->packed.bytes, slice->packed.size);
         return;
@@ -216,8 +249,8 @@ static void get_slice_sums(struct reader *in, const struct codec_room *room,
         in->at += used;
 }
 
-void get_slice(struct reader *in, const struct codec_room *room,
-               struct msg_slice *slice)
+void get_slice_head(struct reader *in, const struct codec_room *room,
+                    struct msg_slice *slice)
 {
     uint64_t low;
     int64_t high;
@@ -235,5 +268,11 @@ void get_slice(struct reader *in, const struct codec_room *room,
     low = get_u64(in);
     high = get_i64(in);
     slice->loss = (tally_loss)high * ((tally_loss)1 << 64) + (tally_loss)low;
+}
+
+void get_slice(struct reader *in, const struct codec_room *room,
+               struct msg_slice *slice)
+{
+    get_slice_head(in, room, slice);
     get_slice_sums(in, room, slice);
 }

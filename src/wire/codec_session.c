@@ -64,6 +64,8 @@ void put_job(struct writer *out, const struct job *job)
     put_u32(out, job->sum_dims);
     put_u32(out, job->chunks);
     put_u32(out, job->scattered);
+    put_u32(out, job->sampled);
+    put_f64(out, job->share);
     put_u64(out, job->shard_max);
     put_digest(out, &job->data);
     put_i64(out, job->beat_us);
@@ -87,6 +89,8 @@ void get_job(struct reader *in, struct job *job)
     job->sum_dims = get_u32(in);
     job->chunks = get_u32(in);
     job->scattered = get_u32(in);
+    job->sampled = get_u32(in);
+    job->share = get_f64(in);
     job->shard_max = get_u64(in);
     get_digest(in, &job->data);
     job->beat_us = get_i64(in);
@@ -102,6 +106,9 @@ void get_job(struct reader *in, struct job *job)
     must(in, job->dims > 0 && job->dims <= DIMS_MAX);
     must(in, job->sum_dims >= job->dims && job->sum_dims <= SUM_DIMS_MAX);
     must(in, job->chunks > 0 && job->chunks <= CHUNKS_MAX);
+    must(in, job->sampled == 0 ? job->share == 0
+                               : job->chunks == 2 * job->sampled &&
+                                     job->share > 0 && job->share <= 1);
     must(in, job->copies <= BLOCK_COPIES_MAX);
     must(in, job->products == (job->copies > 0));
     must(in, job_shards(job) <= CHUNKS_MAX);

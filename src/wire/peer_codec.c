@@ -48,7 +48,7 @@ enum err peer_codec_decode(const uint8_t *data, size_t size,
         made.chunk = get_u32(&in);
     else if (made.kind != PEER_WAIT)
         return ERR_FORMAT;
-    if (made.chunk >= CHUNKS_MAX)
+    if (made.chunk > CHUNKS_MAX) /* One behind the last chunk: papers. */
         return ERR_FORMAT;
     if (made.kind == PEER_PART)
         get_part(&in, &made);

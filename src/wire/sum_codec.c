@@ -16,64 +16,124 @@
 #endif
 
 #define HEAD_MAX 512u
-#define WHO_MAX  (SUM_SEATS_MAX * NAME_SIZE)
+#define VIEW_MAX (128u + SUM_SEATS * (NAME_SIZE + SUM_PLACE + 16u))
 
 size_t sum_codec_bound(const struct sum_msg *msg)
 {
-    return HEAD_MAX + msg->who_size + msg->size;
+    return HEAD_MAX + (msg->view != NULL ? VIEW_MAX : 0) + msg->size;
 }
 
 size_t sum_codec_message_max(uint64_t size_max)
 {
-    return HEAD_MAX + WHO_MAX + (size_t)size_max;
+    return HEAD_MAX + VIEW_MAX + (size_t)size_max;
 }
 
-static void put_vector(struct writer *out, const struct sum_msg *msg)
+static void put_shape(struct writer *out, const struct sum_shape *shape)
 {
-    put_u32(out, msg->shape.type);
-    put_u64(out, msg->shape.count);
-    put_u64(out, msg->size);
-    put_bytes(out, msg->bytes, msg->size);
+    put_u32(out, shape->type);
+    put_u64(out, shape->count);
 }
 
-/* As long as its shape says, and of a type there is. */
-static void get_vector(struct reader *in, struct sum_msg *msg)
+/* A type there is, or none and nothing. */
+static struct sum_shape get_shape(struct reader *in, bool some)
 {
-    size_t unit;
-    uint64_t size;
+    struct sum_shape shape;
 
-    msg->shape.type = get_u32(in);
-    msg->shape.count = get_u64(in);
-    size = get_u64(in);
-    unit = exact_size((enum exact_type)msg->shape.type);
-    if (unit == 0 || size % unit != 0 || size / unit != msg->shape.count)
+    shape.type = get_u32(in);
+    shape.count = get_u64(in);
+    if (shape.type == 0 ? some || shape.count != 0
+                        : exact_size((enum exact_type)shape.type) == 0)
         in->ok = false;
-    msg->size = size;
-    msg->bytes = get_view(in, msg->size);
+    return shape;
 }
 
-static void put_total(struct writer *out, const struct sum_msg *msg)
+static void put_seat(struct writer *out, const struct sum_seat *seat)
 {
-    put_u64(out, msg->call);
-    put_u64(out, msg->serial);
-    put_u32(out, msg->contributed);
-    put_u32(out, msg->members);
-    put_u32(out, (uint32_t)msg->who_size);
-    put_bytes(out, msg->who, msg->who_size);
-    put_vector(out, msg);
+    put_text(out, seat->name);
+    put_text(out, seat->place);
+    put_u64(out, seat->incarnation);
 }
 
-static void get_total(struct reader *in, struct sum_msg *msg)
+static void get_seat(struct reader *in, struct sum_seat *seat)
 {
-    msg->call = get_u64(in);
-    msg->serial = get_u64(in);
-    msg->contributed = get_u32(in);
-    msg->members = get_u32(in);
-    msg->who_size = get_u32(in);
-    if (msg->who_size > WHO_MAX)
+    get_text(in, seat->name, sizeof seat->name);
+    get_text(in, seat->place, sizeof seat->place);
+    seat->incarnation = get_u64(in);
+    if (!codec_name_valid(seat->name))
         in->ok = false;
-    msg->who = (const char *)get_view(in, msg->who_size);
-    get_vector(in, msg);
+}
+
+static void put_view(struct writer *out, const struct sum_view *view)
+{
+    put_u64(out, view->group);
+    put_u64(out, view->number);
+    put_u32(out, view->least);
+    put_u32(out, view->members_max);
+    put_u64(out, view->size_max);
+    put_u64(out, view->call);
+    put_u64(out, view->set);
+    put_u8(out, view->closed);
+    put_shape(out, &view->shape);
+    put_u32(out, view->count);
+    for (uint32_t i = 0; i < view->count; i++)
+        put_seat(out, &view->seats[i]);
+}
+
+static bool get_bool(struct reader *in)
+{
+    const uint8_t value = get_u8(in);
+
+    if (value > 1)
+        in->ok = false;
+    return value == 1;
+}
+
+static void get_sum_view(struct reader *in, struct sum_view *view)
+{
+    memset(view, 0, sizeof *view);
+    view->group = get_u64(in);
+    view->number = get_u64(in);
+    view->least = get_u32(in);
+    view->members_max = get_u32(in);
+    view->size_max = get_u64(in);
+    view->call = get_u64(in);
+    view->set = get_u64(in);
+    view->closed = get_bool(in);
+    view->shape = get_shape(in, false);
+    view->count = get_u32(in);
+    if (view->group == 0 || view->number == 0 || view->least == 0 ||
+        view->members_max > SUM_SEATS || view->count > view->members_max ||
+        view->call == 0 || view->size_max > SUM_BYTES_MAX ||
+        (view->count < SUM_SEATS && view->set >> view->count != 0))
+        in->ok = false;
+    for (uint32_t i = 0; in->ok && i < view->count; i++)
+        get_seat(in, &view->seats[i]);
+}
+
+static void put_state(struct writer *out, const struct sum_state *state)
+{
+    put_u64(out, state->committed);
+    put_u8(out, state->holds);
+    put_u8(out, state->leaving);
+    put_u8(out, state->impatient);
+    put_u64(out, state->given);
+    put_shape(out, &state->shape);
+    put_u64(out, state->links);
+    put_u64(out, state->accepted);
+}
+
+static void get_state(struct reader *in, struct sum_state *state)
+{
+    state->committed = get_u64(in);
+    state->holds = get_bool(in);
+    state->leaving = get_bool(in);
+    state->impatient = get_bool(in);
+    state->given = get_u64(in);
+    state->shape = get_shape(in, state->given != 0);
+    state->links = get_u64(in);
+    state->accepted = get_u64(in);
+    if (state->committed >= UINT64_MAX - 1)
+        in->ok = false;
 }
 
 static void put_body(struct writer *out, const struct sum_msg *msg)
@@ -81,50 +141,53 @@ static void put_body(struct writer *out, const struct sum_msg *msg)
     switch (msg->kind) {
     case SUM_HELLO:
         put_u32(out, msg->version);
-        put_text(out, msg->name);
-        put_u64(out, msg->incarnation);
+        put_seat(out, &msg->who);
         put_u64(out, msg->group);
-        return;
-    case SUM_WELCOME:
-        put_u64(out, msg->group);
-        put_u64(out, msg->call);
-        put_i64(out, msg->beat_us);
-        put_i64(out, msg->dead_us);
-        put_u64(out, msg->size_max);
-        return;
-    case SUM_GIVE:
-        put_u64(out, msg->call);
-        put_i64(out, msg->patience_us);
-        put_u64(out, msg->serial);
-        put_vector(out, msg);
-        return;
-    case SUM_TOTAL:
-        put_total(out, msg);
-        return;
-    case SUM_MISSED:
-        put_u64(out, msg->call);
-        put_u64(out, msg->next);
-        return;
-    case SUM_REFUSE:
-        put_u64(out, msg->call);
-        put_text(out, msg->reason);
-        return;
-    case SUM_WITHDRAW:
-    case SUM_WITHDRAWN:
-        put_u64(out, msg->call);
         return;
     case SUM_REJECT:
-    case SUM_BYE:
         put_text(out, msg->reason);
         return;
     case SUM_BEAT:
-    case SUM_ECHO:
-    case SUM_LEAVE:
+        return;
+    case SUM_VIEW:
+        put_view(out, msg->view);
+        return;
+    case SUM_JOIN:
+    case SUM_HAVE:
+        put_u64(out, msg->number);
+        put_u64(out, msg->call);
+        return;
+    case SUM_REQUEST:
+        put_u64(out, msg->number);
+        return;
+    case SUM_COLLECT:
+    case SUM_ACCEPT:
+        put_u64(out, msg->number);
+        put_u64(out, msg->ballot);
+        return;
+    case SUM_STATE:
+        put_u64(out, msg->number);
+        put_u64(out, msg->ballot);
+        put_state(out, &msg->state);
+        if (msg->state.accepted != 0)
+            put_view(out, msg->view);
+        return;
+    case SUM_PROPOSE:
+        put_u64(out, msg->number);
+        put_u64(out, msg->ballot);
+        put_view(out, msg->view);
+        return;
+    case SUM_SLICE:
+    case SUM_PART:
+        put_u64(out, msg->number);
+        put_u64(out, msg->call);
+        put_shape(out, &msg->shape);
+        put_u64(out, msg->size);
         return;
     }
 }
 
-size_t sum_codec_encode(const struct sum_msg *msg, uint8_t *out)
+size_t sum_codec_head(const struct sum_msg *msg, uint8_t *out)
 {
     struct writer to = writer_on(out, sum_codec_bound(msg));
 
@@ -134,79 +197,92 @@ size_t sum_codec_encode(const struct sum_msg *msg, uint8_t *out)
     return to.size;
 }
 
+size_t sum_codec_encode(const struct sum_msg *msg, uint8_t *out)
+{
+    const size_t head = sum_codec_head(msg, out);
+
+    if (msg->size > 0)
+        memcpy(out + head, msg->bytes, msg->size);
+    return head + msg->size;
+}
+
 static void get_hello(struct reader *in, struct sum_msg *msg)
 {
     msg->version = get_u32(in);
-    get_text(in, msg->name, sizeof msg->name);
-    msg->incarnation = get_u64(in);
+    get_seat(in, &msg->who);
     msg->group = get_u64(in);
-    if (!codec_name_valid(msg->name))
-        in->ok = false;
 }
 
-static void get_welcome(struct reader *in, struct sum_msg *msg)
+static void get_piece(struct reader *in, struct sum_msg *msg)
 {
-    msg->group = get_u64(in);
+    msg->number = get_u64(in);
     msg->call = get_u64(in);
-    msg->beat_us = get_i64(in);
-    msg->dead_us = get_i64(in);
-    msg->size_max = get_u64(in);
-    if (msg->group == 0 || msg->beat_us <= 0 || msg->beat_us > SECOND_US ||
-        msg->dead_us <= 0)
-        in->ok = false;
+    msg->shape = get_shape(in, true);
+    msg->size = get_u64(in);
+    msg->bytes = get_view(in, msg->size);
 }
 
-static void get_body(struct reader *in, struct sum_msg *msg)
+static void get_body(struct reader *in, struct sum_codec_room *room,
+                     struct sum_msg *msg)
 {
     switch (msg->kind) {
     case SUM_HELLO:
         get_hello(in, msg);
         return;
-    case SUM_WELCOME:
-        get_welcome(in, msg);
-        return;
-    case SUM_GIVE:
-        msg->call = get_u64(in);
-        msg->patience_us = get_i64(in);
-        msg->serial = get_u64(in);
-        if (msg->patience_us < 0 || msg->patience_us > TIME_NEVER / 4)
-            in->ok = false;
-        get_vector(in, msg);
-        return;
-    case SUM_TOTAL:
-        get_total(in, msg);
-        return;
-    case SUM_MISSED:
-        msg->call = get_u64(in);
-        msg->next = get_u64(in);
-        return;
-    case SUM_REFUSE:
-        msg->call = get_u64(in);
-        get_text(in, msg->reason, sizeof msg->reason);
-        return;
-    case SUM_WITHDRAW:
-    case SUM_WITHDRAWN:
-        msg->call = get_u64(in);
-        return;
     case SUM_REJECT:
-    case SUM_BYE:
-        get_text(in, msg->reason, sizeof msg->reason);
+        get_text(in, room->reason, sizeof room->reason);
+        msg->reason = room->reason;
         return;
     case SUM_BEAT:
-    case SUM_ECHO:
-    case SUM_LEAVE:
+        return;
+    case SUM_VIEW:
+        get_sum_view(in, &room->view);
+        msg->view = &room->view;
+        return;
+    case SUM_JOIN:
+    case SUM_HAVE:
+        msg->number = get_u64(in);
+        msg->call = get_u64(in);
+        return;
+    case SUM_REQUEST:
+        msg->number = get_u64(in);
+        return;
+    case SUM_COLLECT:
+    case SUM_ACCEPT:
+        msg->number = get_u64(in);
+        msg->ballot = get_u64(in);
+        return;
+    case SUM_STATE:
+        msg->number = get_u64(in);
+        msg->ballot = get_u64(in);
+        get_state(in, &msg->state);
+        if (msg->state.accepted == 0)
+            return;
+        get_sum_view(in, &room->view);
+        msg->view = &room->view;
+        return;
+    case SUM_PROPOSE:
+        msg->number = get_u64(in);
+        msg->ballot = get_u64(in);
+        get_sum_view(in, &room->view);
+        msg->view = &room->view;
+        return;
+    case SUM_SLICE:
+    case SUM_PART:
+        get_piece(in, msg);
         return;
     }
     in->ok = false;
 }
 
-enum err sum_codec_decode(const uint8_t *data, size_t size, struct sum_msg *msg)
+enum err sum_codec_decode(const uint8_t *data, size_t size,
+                          struct sum_codec_room *room, struct sum_msg *msg)
 {
     struct reader in = reader_on(data, size);
     struct sum_msg made = {0};
 
     made.kind = (enum sum_kind)get_u8(&in);
-    get_body(&in, &made);
+    get_body(&in, room, &made);
     if (!reader_done(&in))
         return ERR_FORMAT;
     *msg = made;

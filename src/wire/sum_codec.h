@@ -2,8 +2,8 @@
  * sum_codec.h - messages of core/sum/sum.h to bytes and back.
  *
  * One byte of kind, the fields that kind has, little-endian.  A decoder
- * allocates nothing: vectors and names are views of the message.  Any byte
- * string gives a message or ERR_FORMAT.
+ * allocates nothing: vectors and texts are views of the message, a view of the
+ * group is put into `room`.  Any byte string gives a message or ERR_FORMAT.
  */
 #ifndef WIRE_SUM_CODEC_H
 #define WIRE_SUM_CODEC_H
@@ -14,14 +14,22 @@
 #include "base/err.h"
 #include "core/sum/sum.h"
 
+struct sum_codec_room {
+    struct sum_view view;
+    char reason[REASON_SIZE];
+};
+
 /* The most bytes the message can take; of vectors up to so many bytes. */
 size_t sum_codec_bound(const struct sum_msg *msg);
 size_t sum_codec_message_max(uint64_t size_max);
 
 /* `out` has sum_codec_bound(msg) bytes; returns the bytes written. */
 size_t sum_codec_encode(const struct sum_msg *msg, uint8_t *out);
-/* Views into `data`.  ERR_FORMAT: not one whole message. */
+/* Of SLICE and PART: what goes before the bytes, which follow as they are. */
+size_t sum_codec_head(const struct sum_msg *msg, uint8_t *out);
+/* Views into `data` and `room`.  ERR_FORMAT: not one whole message. */
 MUST_CHECK enum err sum_codec_decode(const uint8_t *data, size_t size,
+                                     struct sum_codec_room *room,
                                      struct sum_msg *msg);
 
 #endif /* WIRE_SUM_CODEC_H */

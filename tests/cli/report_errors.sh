@@ -8,7 +8,7 @@ run report empty --format json
 run report empty --steps 5
 mkdir broken
 printf 'not a journal' >broken/journal
-echo 3 >broken/format
+echo 4 >broken/format
 run report broken
 "$MUSTER" train gen:gmm:400,5 -n 2 --steps 3 -q --out a >/dev/null
 run report a --to no/such/folder/x.html

@@ -57,10 +57,11 @@ static void call_roll(const uint8_t *data, size_t size)
 /* Messages of a group: the same oracle. */
 static void call_group(const uint8_t *data, size_t size)
 {
+    static struct sum_codec_room views;
     struct sum_msg msg;
     uint8_t *again;
 
-    if (sum_codec_decode(data, size, &msg) != ERR_OK)
+    if (sum_codec_decode(data, size, &views, &msg) != ERR_OK)
         return;
     again = mem_new(sum_codec_bound(&msg), 1);
     CHECK(again != NULL);

@@ -3,15 +3,14 @@
  * time, in any order (P9, P11, P12).
  *
  * The input chooses a code, and whether answers are compared or relays may
- * come, whether workers fetch data from each other or from where all can, and
- * whether receipts are hashed late; then what happens: time passes, peers
- * greet, beat, leave, fall silent, say what they have, serve and lack, answer
- * the open round rightly or with a field of it changed, alone or in a relay's
- * sum, or send bytes of the input as they are; the disk answers or fails, the
- * judge agrees or does not, the weights are hashed, the run is stopped.
- * Oracles: the machine's own checks (INV-n) after every event, weights that
- * stay finite and, while they are hashed, the same (INV-5), no word to a peer
- * that never greeted, and the rules of peers (PEER-n, src/core/star/peers.c).
+ * come, and whether workers fetch data from each other or from where all can;
+ * then what happens: time passes, peers greet, beat, leave, fall silent, say
+ * what they have, serve and lack, answer the open round rightly or with a field
+ * of it changed, alone or in a relay's sum, or send bytes of the input as they
+ * are; the disk answers or fails, the judge agrees or does not, the run is
+ * stopped. Oracles: the machine's own checks (INV-n) after every event, weights
+ * that stay finite, no word to a peer that never greeted, and the rules of
+ * peers (PEER-n, src/core/star/peers.c).
  */
 #include <math.h>
 #include <string.h>
@@ -41,8 +40,6 @@ struct scene {
     uint32_t checkpoint_step;
     struct tally *judged;              /* A tally is owed here, ... */
     uint32_t judged_first, judged_end; /* ... of these chunks. */
-    bool hashing;                      /* RECEIPT is owed, ... */
-    struct digest hashed;              /* ... of these weights. */
     bool over;
 };
 
@@ -62,12 +59,12 @@ static enum err exponents(struct scale *self, const struct evaluation *what,
 static const struct scale_ops scale_ops = {.exponents = exponents};
 static struct scale scale = {.ops = &scale_ops};
 
-/* Bits of the input's first byte that neither code nor kind take. */
+/* Bits of the input's first byte that neither code nor kind take; the lowest
+ * decides nothing. */
 static void choose_data(uint32_t pick, struct coordinator_options *options)
 {
     static const struct digest digests[CHUNKS];
 
-    options->ledger.late_receipts = pick % 2;
     options->job.keyed = pick / 2 != 0;
     options->chunk_digests = options->job.keyed ? digests : NULL;
     options->peers = pick / 2 == 1 || pick / 2 == 3;
@@ -228,11 +225,6 @@ static void obey(struct scene *scene)
             check_fetch(scene, action);
         if (action->kind == ACTION_SHIP)
             check_ship(scene, action);
-        if (action->kind == ACTION_RECEIPT) {
-            FUZZ_REQUIRE(!scene->hashing);
-            scene->hashing = true;
-            scene->hashed = trainer_hash(&scene->machine.trainer);
-        }
         if (action->kind == ACTION_CLOSE)
             scene->greeted[action->link] = false;
         if (action->kind == ACTION_JOURNAL)
@@ -253,14 +245,6 @@ static void obey(struct scene *scene)
     }
 }
 
-/* INV-5. */
-static void check_hashed(const struct scene *scene)
-{
-    const struct digest now = trainer_hash(&scene->machine.trainer);
-
-    FUZZ_REQUIRE(digest_equal(&now, &scene->hashed));
-}
-
 static void step(struct scene *scene, struct event event)
 {
     const double *w;
@@ -269,8 +253,6 @@ static void step(struct scene *scene, struct event event)
     coordinator_step(&scene->machine, &event, &scene->actions);
     obey(scene);
     check_pairs(scene);
-    if (scene->hashing)
-        check_hashed(scene);
     w = trainer_weights(&scene->machine.trainer);
     for (uint32_t j = 0; j < DIMS && !scene->over; j++)
         FUZZ_REQUIRE(isfinite(w[j]));
@@ -577,18 +559,6 @@ static void disk(struct scene *scene)
     }
 }
 
-/* The thread is done, or there is none. */
-static void receipt(struct scene *scene)
-{
-    const bool thread = feed_below(&scene->feed, 4) != 1;
-
-    if (!scene->hashing || scene->over)
-        return;
-    scene->hashing = false;
-    step(scene, (struct event){.kind = EVENT_RECEIPT,
-                               .digest = thread ? &scene->hashed : NULL});
-}
-
 /* Asked again for what is still on its way. */
 static void backlog(struct scene *scene, uint32_t link)
 {
@@ -660,8 +630,9 @@ static void happen(struct scene *scene)
         of_data(scene, link);
         break;
     case 16:
-    case 17:
-        receipt(scene);
+    case 17: /* A little time. */
+        scene->now += (time_us)feed_below(&scene->feed, 4) * MS_US;
+        step(scene, (struct event){.kind = EVENT_TIME});
         break;
     case 18:
         if (feed_below(&scene->feed, 8) == 1)

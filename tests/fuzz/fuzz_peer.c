@@ -17,6 +17,7 @@
 #include "node/worker/peer_desk.h"
 
 #define CHUNKS     6u
+#define PAPERS     100u /* Bytes of them: chunk number CHUNKS. */
 #define EVENTS_MAX 300u
 
 struct scene {
@@ -24,8 +25,9 @@ struct scene {
     struct dataset data;
     struct peer_desk desk;
     struct peer_basket basket;
-    uint32_t wanted[CHUNKS]; /* So often, and not given yet. */
-    uint32_t giving;         /* Chunk + 1 that is half given; 0: none. */
+    uint8_t papers[PAPERS];
+    uint32_t wanted[CHUNKS + 1]; /* So often, and not given yet. */
+    uint32_t giving;             /* Chunk + 1 that is half given; 0: none. */
     uint8_t message[PEER_MESSAGE_BYTES];
     size_t size; /* Of the part on its way; 0: none. */
 };
@@ -55,7 +57,7 @@ static void say_to_desk(struct scene *scene, const uint8_t *bytes, size_t size)
     if (!decodes(bytes, size, &msg) || msg.kind != PEER_WANT)
         return;
     err = peer_desk_want(&scene->desk, msg.chunk);
-    FUZZ_REQUIRE((msg.chunk < CHUNKS) == (err != ERR_RANGE));
+    FUZZ_REQUIRE((msg.chunk <= CHUNKS) == (err != ERR_RANGE));
     if (err == ERR_OK)
         scene->wanted[msg.chunk]++;
     FUZZ_REQUIRE(scene->desk.count <= PEER_WINDOW);
@@ -64,7 +66,7 @@ static void say_to_desk(struct scene *scene, const uint8_t *bytes, size_t size)
 static void want(struct scene *scene)
 {
     const struct peer_msg msg = {.kind = PEER_WANT,
-                                 .chunk = feed_below(&scene->feed, CHUNKS + 1)};
+                                 .chunk = feed_below(&scene->feed, CHUNKS + 2)};
     uint8_t bytes[PEER_SMALL_BYTES];
 
     say_to_desk(scene, bytes, peer_codec_encode(&msg, bytes));
@@ -74,12 +76,19 @@ static void check_part(struct scene *scene, const struct peer_msg *part)
 {
     static uint8_t chunk[1 << 16];
 
-    FUZZ_REQUIRE(part->chunk < CHUNKS);
-    FUZZ_REQUIRE(chunkset_has(&scene->data.present, part->chunk));
+    const bool papers = part->chunk == CHUNKS;
+
+    FUZZ_REQUIRE(part->chunk <= CHUNKS);
+    FUZZ_REQUIRE(papers || chunkset_has(&scene->data.present, part->chunk));
     FUZZ_REQUIRE(scene->wanted[part->chunk] > 0);
     FUZZ_REQUIRE(scene->giving == 0 || scene->giving == part->chunk + 1);
-    FUZZ_REQUIRE(part->size == dataset_chunk_bytes(&scene->data, part->chunk));
-    dataset_chunk_encode(&scene->data, part->chunk, chunk);
+    FUZZ_REQUIRE(
+        part->size ==
+        (papers ? PAPERS : dataset_chunk_bytes(&scene->data, part->chunk)));
+    if (papers)
+        memcpy(chunk, scene->papers, PAPERS);
+    else
+        dataset_chunk_encode(&scene->data, part->chunk, chunk);
     FUZZ_REQUIRE(memcmp(chunk + part->at, part->bytes, part->count) == 0);
     scene->giving = part->chunk + 1;
     if (part->at + part->count == part->size) {
@@ -173,6 +182,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (uint32_t row = 0; row < scene.data.rows; row++)
         scene.data.y[row] = row;
     peer_desk_init(&scene.desk, &scene.data);
+    memset(scene.papers, 'p', PAPERS);
+    scene.desk.papers = (struct papers_view){scene.papers, PAPERS};
     for (uint32_t i = 0; i < EVENTS_MAX && feed_more(&scene.feed); i++)
         happen(&scene);
     peer_desk_close(&scene.desk);

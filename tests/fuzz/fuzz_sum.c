@@ -1,17 +1,19 @@
 /*
- * fuzz_sum.c - a group of three members and their host, over links that break
- * and beside strangers who say anything (src/core/sum/sum.h).
+ * fuzz_sum.c - a group of three members over links that break, and beside
+ * strangers who say anything (src/core/sum/sum.h).
  *
- * The input chooses what happens: time passes, members give, cancel, leave and
- * are born again, connections come, carry one message and go, each side hearing
- * of it when it hears of it; strangers greet, also under the name of a member,
- * give, withdraw, leave, and send bytes of the input as they are.  A vector is
- * its number, never used again, so that each can be followed.
- * Oracles: a total is of vectors that are kept, each in one total and once
- * (SUM-1, SUM-3), of as many as are wanted at least; whoever is told one of a
- * call is told the same (SUM-2); a member that is told that its vector is in
- * finds it there, and one that is told that it is not never will.
+ * The input chooses what happens: time passes, members give, cancel, leave, die
+ * and are born again, a link carries one message, or is cut, each side hearing
+ * of it when it hears of it.  If its first byte says so there is a stranger
+ * with a link to each, who greets, joins, and sends bytes of the input as they
+ * are.  A vector is its number, in every place.
+ * Oracles, as long as nobody lies: whoever is told a total of a call is told
+ * the same, of the same members, as many as are wanted at least; it is of whole
+ * vectors; a member that is told that it is in is named.  With a stranger: no
+ * step asks for what cannot be done.
  */
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/sum/sum.h"
@@ -20,233 +22,238 @@
 #include "math/exact/exact.h"
 #include "wire/sum_codec.h"
 
-#define MEMBERS    3u
-#define SEATS      5u
-#define LINKS      8u /* Two for each member, then strangers'. */
-#define STRANGERS  (2 * MEMBERS)
-#define QUEUE      6u
-#define MSG_BYTES  900u
-#define EVENTS_MAX 400u
-#define IDS        512u
-#define NO_LINK    LINKS
-
-enum { TO_HOST, TO_MEMBER };
+enum {
+    MEMBERS = 3,
+    STRANGER = MEMBERS,
+    WIRES = 48,
+    LETTERS = 32,
+    LETTER = 1024,
+    COUNT = 48,
+    CALLS = 512,
+    EVENTS_MAX = 600,
+};
 
 struct letter {
     size_t size;
-    uint8_t bytes[MSG_BYTES];
+    uint8_t bytes[LETTER];
 };
 
-/* Messages of one connection, one way. */
 struct road {
-    uint32_t count;
-    struct letter letters[QUEUE];
+    struct letter letters[LETTERS];
+    uint32_t first, count;
 };
 
+/* Ends: 0 who dialled, 1 who is dialled. */
 struct wire {
-    bool host_end, member_end; /* Still there. */
-    struct road roads[2][2];   /* By direction and plane. */
+    bool open[2], told_up;
+    uint32_t person[2], number[2];
+    struct road roads[2][2]; /* To that end, by urgency. */
 };
 
 struct person {
     struct sum_member machine;
-    uint32_t link;
-    bool dialling, joined, over;
-    bool waits;
-    uint64_t id; /* Of the vector it waits with. */
-    uint64_t vector[2];
-    uint64_t incarnation;
+    bool there, over, waits;
+    uint32_t lives;
+    double vector[COUNT], total[2][COUNT], slices[2][SUM_SEATS][COUNT];
+    uint32_t wires[SUM_LINKS]; /* WIRES: none. */
 };
 
 static struct {
     struct feed feed;
     time_us now;
-    struct sum_host host;
-    struct sum_actions host_actions, actions;
-    struct sum_action host_list[4 * SEATS + 16], list[4 * SEATS + 16];
-    struct wire wires[LINKS];
-    struct person people[MEMBERS];
-    bool over;
+    bool lies, full; /* full: a road is, and this is the end. */
     uint64_t ids;
-    uint64_t kept[SEATS];
-    uint64_t counted[IDS]; /* In the total of this call; 0: in none. */
-    bool never[IDS];       /* Its member was told so. */
-    uint64_t totals[IDS];  /* By call. */
+    struct person people[MEMBERS];
+    struct wire wires[WIRES];
+    double totals[CALLS];
+    char who[CALLS][64];
+    struct sum_actions actions;
+    struct sum_action list[SUM_ACTIONS];
+    struct sum_codec_room room;
 } scene;
 
-/* --- roads ---------------------------------------------------------------- */
+/* --- wires ---------------------------------------------------------------- */
 
-static void post(struct wire *wire, int way, const struct sum_msg *msg)
+static uint32_t end_of(const struct wire *wire, uint32_t person)
 {
-    struct road *road = &wire->roads[way][sum_is_bulk(msg->kind)];
-    struct letter *letter = &road->letters[road->count];
-
-    if (road->count == QUEUE)
-        return; /* As good as lost: it breaks sooner or later. */
-    FUZZ_REQUIRE(sum_codec_bound(msg) <= MSG_BYTES);
-    letter->size = sum_codec_encode(msg, letter->bytes);
-    road->count++;
+    return wire->person[0] == person ? 0 : 1;
 }
 
-static void collect(struct road *road, struct letter *letter)
+static void post(uint32_t at, uint32_t to, const struct sum_msg *msg)
 {
-    *letter = road->letters[0];
-    road->count--;
-    memmove(road->letters, road->letters + 1,
-            road->count * sizeof *road->letters);
-}
+    static uint8_t bytes[1 << 15];
+    struct wire *wire = &scene.wires[at];
+    struct road *road = &wire->roads[to][sum_is_urgent(msg->kind)];
+    const size_t size = sum_codec_encode(msg, bytes);
+    struct letter *letter;
 
-static void clear(struct wire *wire)
-{
-    wire->host_end = wire->member_end = false;
-    for (int way = 0; way < 2; way++)
-        wire->roads[way][0].count = wire->roads[way][1].count = 0;
-}
-
-/* --- the host ------------------------------------------------------------- */
-
-/* Numbers of vectors that are too short to have one are 0. */
-static uint64_t id_in(const struct sum_msg *msg)
-{
-    uint64_t id = 0;
-
-    if (msg->size >= sizeof id)
-        memcpy(&id, msg->bytes, sizeof id);
-    return id;
-}
-
-static void count(uint64_t id, uint64_t call)
-{
-    if (id == 0)
+    FUZZ_REQUIRE(size <= LETTER);
+    if (!wire->open[to])
+        return; /* Nobody reads there; the sender hears of it. */
+    if (road->count == LETTERS) {
+        scene.full = true;
         return;
-    FUZZ_REQUIRE(id <= scene.ids && scene.counted[id] == 0);
-    FUZZ_REQUIRE(!scene.never[id]);
-    scene.counted[id] = call;
-}
-
-static void add_up(void)
-{
-    const struct sum_host *host = &scene.host;
-    const uint64_t call = host->call - 1;
-    uint32_t contributed = 0;
-    uint64_t total = 0;
-
-    for (uint32_t i = 0; i < SEATS; i++) {
-        if (!host->seats[i].was_in)
-            continue;
-        FUZZ_REQUIRE(scene.kept[i] != UINT64_MAX);
-        count(scene.kept[i], call);
-        total += scene.kept[i];
-        scene.kept[i] = UINT64_MAX;
-        contributed++;
     }
-    FUZZ_REQUIRE(contributed == host->last_contributed);
-    FUZZ_REQUIRE(contributed >= host->options.least);
-    scene.totals[call] = total;
-    fuzz_reached = true;
+    letter = &road->letters[(road->first + road->count++) % LETTERS];
+    letter->size = size;
+    memcpy(letter->bytes, bytes, size);
 }
 
-static void host_sends(const struct sum_action *action)
+static uint32_t free_wire(void)
 {
-    struct wire *wire = &scene.wires[action->link];
-    struct sum_msg msg = action->msg;
-    uint64_t vector[2] = {0};
-
-    FUZZ_REQUIRE(action->link < LINKS);
-    if (!wire->host_end)
-        return; /* Its driver has no session there any more. */
-    if (msg.kind == SUM_TOTAL) {
-        FUZZ_REQUIRE(msg.call == scene.host.call - 1);
-        vector[0] = scene.totals[msg.call];
-        msg.bytes = (const uint8_t *)vector;
-        msg.size = (size_t)msg.shape.count *
-                   exact_size((enum exact_type)msg.shape.type);
-        if (msg.size > sizeof vector)
-            return; /* Of strangers. */
+    for (uint32_t i = 0; i < WIRES; i++) {
+        if (!scene.wires[i].open[0] && !scene.wires[i].open[1])
+            return i;
     }
-    post(wire, TO_MEMBER, &msg);
-    if (msg.kind == SUM_REJECT || msg.kind == SUM_BYE)
-        wire->host_end = false;
-}
-
-static void host_obeys(const struct sum_event *event)
-{
-    for (uint32_t i = 0; i < scene.host_actions.count; i++) {
-        const struct sum_action *action = &scene.host_list[i];
-
-        if (action->kind == SUM_ACTION_SEND)
-            host_sends(action);
-        if (action->kind == SUM_ACTION_CLOSE)
-            scene.wires[action->link].host_end = false;
-        if (action->kind == SUM_ACTION_KEEP) {
-            FUZZ_REQUIRE(action->seat < SEATS && event->msg->kind == SUM_GIVE);
-            scene.kept[action->seat] = id_in(event->msg);
-        }
-        if (action->kind == SUM_ACTION_DROP)
-            scene.kept[action->seat] = UINT64_MAX;
-        if (action->kind == SUM_ACTION_TOTAL)
-            add_up();
-        if (action->kind == SUM_ACTION_FINISH)
-            scene.over = true;
-    }
-}
-
-static void host_step(struct sum_event event)
-{
-    event.now = scene.now;
-    sum_host_step(&scene.host, &event, &scene.host_actions);
-    host_obeys(&event);
-}
-
-static void host_hears(uint32_t link, const struct sum_msg *msg)
-{
-    if (scene.wires[link].host_end)
-        host_step((struct sum_event){
-            .kind = SUM_EVENT_MESSAGE, .link = link, .msg = msg});
+    return WIRES;
 }
 
 /* --- members -------------------------------------------------------------- */
 
+static void let_go(struct person *person, uint32_t number)
+{
+    const uint32_t at = person->wires[number];
+
+    if (at == WIRES)
+        return;
+    scene.wires[at]
+        .open[end_of(&scene.wires[at], (uint32_t)(person - scene.people))] =
+        false;
+    person->wires[number] = WIRES;
+}
+
+static void fill_in(const struct person *person, struct sum_action *action)
+{
+    struct sum_msg *msg = &action->msg;
+    const double *from = msg->kind == SUM_SLICE
+                             ? person->vector
+                             : person->total[action->call & 1];
+
+    if (msg->kind != SUM_SLICE && msg->kind != SUM_PART)
+        return;
+    FUZZ_REQUIRE(action->slot < action->slots && action->slots <= SUM_SEATS);
+    FUZZ_REQUIRE(action->shape.count <= COUNT);
+    msg->bytes =
+        (const uint8_t *)(from + sum_slice_at(action->shape.count,
+                                              action->slots, action->slot));
+    msg->size =
+        sum_slice_size(action->shape.count, action->slots, action->slot) *
+        exact_size((enum exact_type)action->shape.type);
+}
+
+static void keep(struct person *person, const struct sum_action *action)
+{
+    const uint64_t count = action->shape.count;
+    const size_t unit = exact_size((enum exact_type)action->shape.type);
+    const size_t at = unit * sum_slice_at(count, action->slots, action->slot);
+    uint8_t *slice = (uint8_t *)person->slices[action->call & 1][action->slot];
+
+    FUZZ_REQUIRE(action->slot < action->slots && count * unit <= 8 * COUNT);
+    if (action->msg.kind == SUM_PART)
+        memcpy((uint8_t *)person->total[action->call & 1] + at,
+               action->msg.bytes, action->msg.size);
+    else if (action->msg.kind == SUM_SLICE)
+        memcpy(slice, action->msg.bytes, action->msg.size);
+    else
+        memcpy(slice, (const uint8_t *)person->vector + at,
+               unit * sum_slice_size(count, action->slots, action->slot));
+}
+
+static void add(struct person *person, const struct sum_action *action)
+{
+    const enum exact_type type = (enum exact_type)action->shape.type;
+    const void *rows[SUM_SEATS];
+    double column[SUM_SEATS];
+    uint32_t count = 0;
+    const uint64_t width =
+        sum_slice_size(action->shape.count, action->slots, action->slot);
+
+    for (uint32_t i = 0; i < action->slots; i++) {
+        if ((action->set >> i & 1) != 0)
+            rows[count++] = person->slices[action->call & 1][i];
+    }
+    FUZZ_REQUIRE(count > 0 && action->slot < action->slots);
+    if (width > 0)
+        exact_sum(ISA_PORTABLE, type, rows, count, width, column,
+                  (uint8_t *)person->total[action->call & 1] +
+                      exact_size(type) * sum_slice_at(action->shape.count,
+                                                      action->slots,
+                                                      action->slot));
+}
+
 static void check_result(struct person *person, const struct sum_action *action)
 {
-    const uint64_t id = person->id;
+    const struct sum_last *last = &person->machine.last;
+    const double *total = person->total[action->call & 1];
 
     FUZZ_REQUIRE(person->waits);
     person->waits = false;
-    if (action->err == ERR_OK) {
-        FUZZ_REQUIRE(action->msg.kind == SUM_TOTAL);
-        FUZZ_REQUIRE(id_in(&action->msg) == scene.totals[action->msg.call]);
+    if (action->err != ERR_OK || scene.lies)
+        return;
+    fuzz_reached = true;
+    FUZZ_REQUIRE(action->call < CALLS && last->call == action->call);
+    FUZZ_REQUIRE(last->contributed >= person->machine.view.least);
+    for (uint32_t i = 1; i < last->shape.count; i++)
+        FUZZ_REQUIRE(total[i] == total[0]);
+    if (scene.who[action->call][0] == '\0') {
+        scene.totals[action->call] = total[0];
+        (void)snprintf(scene.who[action->call], sizeof scene.who[0], "%.60s",
+                       last->who);
     }
+    FUZZ_REQUIRE(scene.totals[action->call] == total[0]);
+    FUZZ_REQUIRE(strcmp(scene.who[action->call], last->who) == 0);
     if (action->included == 1)
-        FUZZ_REQUIRE(action->err == ERR_OK &&
-                     scene.counted[id] == action->msg.call);
-    if (action->included == 0) {
-        FUZZ_REQUIRE(scene.counted[id] == 0);
-        scene.never[id] = true;
-    }
+        FUZZ_REQUIRE(strchr(last->who, 'a' + (int)(person - scene.people)) !=
+                     NULL);
 }
 
-static void member_obeys(struct person *person)
+static void dial(uint32_t from, const struct sum_action *action)
 {
+    const uint32_t to = (uint32_t)(action->place[0] - 'a');
+    const uint32_t at = free_wire();
+    struct wire *wire = &scene.wires[at];
+
+    FUZZ_REQUIRE(action->link >= SUM_ACCEPTED);
+    FUZZ_REQUIRE(scene.people[from].wires[action->link] == WIRES);
+    if (at == WIRES)
+        return; /* It waits for ever. */
+    memset(wire, 0, sizeof *wire);
+    wire->open[0] = true;
+    wire->open[1] = to < MEMBERS && to != from && scene.people[to].there;
+    wire->person[0] = from;
+    wire->person[1] = to < MEMBERS ? to : from;
+    wire->number[0] = action->link;
+    wire->number[1] = SUM_NOBODY;
+    scene.people[from].wires[action->link] = at;
+}
+
+static void step(uint32_t index, struct sum_event event)
+{
+    struct person *person = &scene.people[index];
+
+    if (!person->there || person->over)
+        return;
+    event.now = scene.now;
+    sum_member_step(&person->machine, &event, &scene.actions);
     for (uint32_t i = 0; i < scene.actions.count; i++) {
-        const struct sum_action *action = &scene.list[i];
+        struct sum_action *action = &scene.list[i];
 
         if (action->kind == SUM_ACTION_SEND) {
-            FUZZ_REQUIRE(person->link != NO_LINK);
-            post(&scene.wires[person->link], TO_HOST, &action->msg);
+            const uint32_t at = person->wires[action->link];
+
+            FUZZ_REQUIRE(action->link < SUM_LINKS);
+            fill_in(person, action);
+            if (at != WIRES)
+                post(at, 1 - end_of(&scene.wires[at], index), &action->msg);
         }
-        if (action->kind == SUM_ACTION_CLOSE) {
-            scene.wires[person->link].member_end = false;
-            person->link = NO_LINK;
-        }
-        if (action->kind == SUM_ACTION_CONNECT) {
-            FUZZ_REQUIRE(person->link == NO_LINK && !person->dialling);
-            person->dialling = true;
-        }
-        if (action->kind == SUM_ACTION_JOINED) {
-            FUZZ_REQUIRE(!person->joined);
-            person->joined = true;
-        }
+        if (action->kind == SUM_ACTION_CLOSE)
+            let_go(person, action->link);
+        if (action->kind == SUM_ACTION_CONNECT)
+            dial(index, action);
+        if (action->kind == SUM_ACTION_KEEP)
+            keep(person, action);
+        if (action->kind == SUM_ACTION_ADD)
+            add(person, action);
         if (action->kind == SUM_ACTION_RESULT)
             check_result(person, action);
         if (action->kind == SUM_ACTION_FINISH) {
@@ -254,317 +261,264 @@ static void member_obeys(struct person *person)
             person->over = true;
         }
     }
+    for (uint32_t k = 0; person->over && k < SUM_LINKS; k++)
+        let_go(person, k);
 }
 
-static void member_step(struct person *person, struct sum_event event)
+static void die(uint32_t index)
 {
-    event.now = scene.now;
-    sum_member_step(&person->machine, &event, &scene.actions);
-    member_obeys(person);
+    struct person *person = &scene.people[index];
+
+    person->there = person->waits = false;
+    for (uint32_t k = 0; k < SUM_LINKS; k++)
+        let_go(person, k);
 }
 
-static void leave_link(struct person *person)
+static void be_born(uint32_t index, bool first, uint32_t least)
 {
-    if (person->link != NO_LINK)
-        scene.wires[person->link].member_end = false;
-    person->link = NO_LINK;
-}
+    struct person *person = &scene.people[index];
+    struct sum_options options = {.first = first,
+                                  .group = 9,
+                                  .least = least,
+                                  .members_max = MEMBERS + 1,
+                                  .size_max = sizeof person->vector,
+                                  .beat_us = 100 * MS_US,
+                                  .dead_us = SECOND_US,
+                                  .retry_us = 10 * MS_US,
+                                  .retry_max_us = 100 * MS_US,
+                                  .give_up_us = 60 * SECOND_US};
 
-static void be_born(struct person *person)
-{
-    struct sum_member_options options = {.incarnation = ++person->incarnation,
-                                         .retry_us = 10 * MS_US,
-                                         .retry_max_us = 100 * MS_US,
-                                         .give_up_us = 60 * SECOND_US};
-
-    options.name[0] = (char)('a' + (person - scene.people));
-    leave_link(person);
-    person->dialling = person->joined = person->over = person->waits = false;
+    options.self.name[0] = options.self.place[0] = (char)('a' + index);
+    options.self.incarnation = ++person->lives;
+    options.sponsor[0] = (char)('a' + (index + MEMBERS - 1) % MEMBERS);
+    for (uint32_t k = 0; k < SUM_LINKS; k++)
+        person->wires[k] = WIRES;
+    person->there = true;
+    person->over = person->waits = false;
     sum_member_init(&person->machine, &options);
-    member_step(person, (struct sum_event){.kind = SUM_EVENT_START});
+    step(index, (struct sum_event){.kind = SUM_EVENT_START});
 }
 
-static void give(struct person *person)
+static void give(uint32_t index)
 {
-    struct feed *feed = &scene.feed;
-    const uint32_t how = feed_u8(feed);
-    struct sum_event event = {.kind = SUM_EVENT_GIVE,
-                              .shape = {EXACT_F64, how % 8 == 7 ? 2 : 1},
-                              .patience_us = how / 8 % 2 ? 100 * MS_US : 0};
+    struct person *person = &scene.people[index];
+    const uint32_t how = feed_u8(&scene.feed);
+    const struct sum_event event = {
+        .kind = SUM_EVENT_GIVE,
+        .shape = {EXACT_F64, how % 8 == 7 ? 20 : COUNT},
+        .patience_us = how / 8 % 4 == 3 ? 50 * MS_US : 0};
 
-    if (person->waits || scene.ids + 1 >= IDS)
+    if (person->waits || person->over || !person->machine.joined)
         return;
     person->waits = true;
-    person->id = ++scene.ids;
-    person->vector[0] = person->id;
-    event.bytes = (const uint8_t *)person->vector;
-    event.size = event.shape.count * sizeof *person->vector;
-    member_step(person, event);
-}
-
-static void dialled(struct person *person)
-{
-    const uint32_t mine = 2 * (uint32_t)(person - scene.people);
-
-    if (!person->dialling)
-        return;
-    person->dialling = false;
-    for (uint32_t link = mine; link < mine + 2; link++) {
-        struct wire *wire = &scene.wires[link];
-
-        if (wire->host_end || wire->member_end ||
-            feed_below(&scene.feed, 8) == 7)
-            continue;
-        clear(wire);
-        wire->host_end = wire->member_end = true;
-        person->link = link;
-        member_step(person, (struct sum_event){.kind = SUM_EVENT_UP});
-        return;
-    }
-    member_step(person, (struct sum_event){.kind = SUM_EVENT_DOWN});
+    scene.ids++;
+    for (uint32_t i = 0; i < COUNT; i++)
+        person->vector[i] = (double)scene.ids;
+    step(index, event);
 }
 
 static void member_acts(void)
 {
-    struct person *person = &scene.people[feed_below(&scene.feed, MEMBERS)];
-    const uint32_t what = feed_below(&scene.feed, 8);
+    const uint32_t index = feed_below(&scene.feed, MEMBERS);
+    const uint32_t what = feed_below(&scene.feed, 16);
 
-    /* What a member does next, mostly. */
-    if (what < 5 && person->dialling && !person->over) {
-        dialled(person);
-        return;
-    }
-    switch (what) {
-    case 0:
-    case 1:
-    case 2:
-    case 3:
-        give(person);
-        break;
-    case 4:
-    case 5:
-        member_step(person, (struct sum_event){.kind = SUM_EVENT_TIME});
-        break;
-    case 6:
-        member_step(person, (struct sum_event){.kind = SUM_EVENT_CANCEL});
-        break;
-    default:
-        if (feed_below(&scene.feed, 2) != 0)
-            be_born(person);
-        else if (!person->over)
-            member_step(person, (struct sum_event){.kind = SUM_EVENT_END});
-        break;
-    }
+    if (what < 12 && scene.people[index].there)
+        give(index);
+    else if (what == 12)
+        step(index, (struct sum_event){.kind = SUM_EVENT_CANCEL});
+    else if (what == 13 && !scene.people[index].waits)
+        step(index, (struct sum_event){.kind = SUM_EVENT_END});
+    else if (what == 14)
+        die(index);
+    else if (!scene.people[index].there || scene.people[index].over)
+        be_born(index, false, 1);
 }
 
 /* --- between them --------------------------------------------------------- */
 
-/* The roads with something to carry that somebody still waits for. */
-static uint32_t busy_roads(uint32_t *list)
+static void hear(uint32_t at, uint32_t end, const struct sum_msg *msg)
 {
-    uint32_t count = 0;
+    struct wire *wire = &scene.wires[at];
+    struct person *person = &scene.people[wire->person[end]];
 
-    for (uint32_t i = 0; i < 4 * STRANGERS; i++) {
-        const struct wire *wire = &scene.wires[i / 4];
-        const int way = i / 2 % 2 ? TO_MEMBER : TO_HOST;
-
-        if ((way == TO_HOST ? wire->host_end : wire->member_end) &&
-            wire->roads[way][i % 2].count > 0)
-            list[count++] = i;
+    if (wire->number[end] == SUM_NOBODY && msg->kind != SUM_HELLO)
+        return;
+    for (uint32_t i = 0; wire->number[end] == SUM_NOBODY && i < SUM_ACCEPTED;
+         i++) {
+        if (person->wires[i] != WIRES)
+            continue;
+        person->wires[i] = at;
+        wire->number[end] = i;
     }
-    return count;
+    step(wire->person[end], (struct sum_event){.kind = SUM_EVENT_MESSAGE,
+                                               .link = wire->number[end],
+                                               .msg = msg});
 }
 
-static void carry(void)
+/* What a wire has for an end: that it is up, a message, that it is gone. */
+static void carry(uint32_t at, uint32_t end, uint32_t urgent)
 {
-    uint32_t list[4 * STRANGERS];
-    const uint32_t busy = busy_roads(list);
+    struct wire *wire = &scene.wires[at];
+    struct road *road = &wire->roads[end][urgent];
     struct letter letter;
     struct sum_msg msg;
-    uint32_t at;
 
-    if (busy == 0)
+    if (!wire->open[end] || (wire->person[0] == STRANGER && end == 0))
         return;
-    at = list[feed_below(&scene.feed, busy)];
-    collect(
-        &scene.wires[at / 4].roads[at / 2 % 2 ? TO_MEMBER : TO_HOST][at % 2],
-        &letter);
-    FUZZ_REQUIRE(sum_codec_decode(letter.bytes, letter.size, &msg) == ERR_OK);
-    if (at / 2 % 2 == 0)
-        host_hears(at / 4, &msg);
-    else if (!scene.people[at / 8].over)
-        member_step(&scene.people[at / 8],
-                    (struct sum_event){.kind = SUM_EVENT_MESSAGE, .msg = &msg});
-}
+    if (end == 0 && !wire->told_up && wire->open[1]) {
+        wire->told_up = true;
+        step(wire->person[0],
+             (struct sum_event){.kind = SUM_EVENT_UP, .link = wire->number[0]});
+    } else if (road->count > 0) {
+        letter = road->letters[road->first];
+        road->first = (road->first + 1) % LETTERS;
+        road->count--;
+        FUZZ_REQUIRE(sum_codec_decode(letter.bytes, letter.size, &scene.room,
+                                      &msg) == ERR_OK);
+        hear(at, end, &msg);
+    } else if (!wire->open[1 - end] && wire->roads[end][!urgent].count == 0) {
+        const uint32_t number = wire->number[end];
 
-/* One side hears that the connection is gone. */
-static void cut(void)
-{
-    const uint32_t pick = feed_u8(&scene.feed);
-    const uint32_t link = pick % LINKS;
-    struct wire *wire = &scene.wires[link];
-    struct person *person = &scene.people[link / 2 % MEMBERS];
-
-    if (pick / LINKS % 2 == 0 && wire->host_end) {
-        wire->host_end = false;
-        host_step((struct sum_event){.kind = SUM_EVENT_DOWN, .link = link});
-    } else if (link < STRANGERS && wire->member_end) {
-        leave_link(person);
-        if (!person->over)
-            member_step(person, (struct sum_event){.kind = SUM_EVENT_DOWN});
-    }
-}
-
-/* --- strangers ------------------------------------------------------------ */
-
-static void stranger_greets(uint32_t link)
-{
-    struct sum_msg msg = {.kind = SUM_HELLO, .version = SUM_VERSION};
-    const uint32_t who = feed_u8(&scene.feed);
-
-    msg.version += who / 64 == 3;
-    msg.name[0] = (char)('a' + who % 5);
-    msg.incarnation = 1000 + who / 5 % 3; /* No member's. */
-    msg.group = who / 16 % 4 == 3 ? 10 : 0;
-    scene.wires[link].host_end = true;
-    host_hears(link, &msg);
-}
-
-static void stranger_gives(uint32_t link)
-{
-    struct feed *feed = &scene.feed;
-    const uint64_t vector[2] = {scene.ids + 1};
-    struct sum_msg msg = {.kind = SUM_GIVE, .shape = {EXACT_F64, 1}};
-
-    if (scene.ids + 1 >= IDS)
-        return;
-    scene.ids++;
-    msg.call = scene.host.call + feed_below(feed, 4) - 1;
-    msg.serial = feed_below(feed, 8);
-    msg.shape.count = 1 + (feed_below(feed, 8) == 7);
-    msg.patience_us = feed_below(feed, 4) == 1 ? 50 * MS_US : 0;
-    msg.bytes = (const uint8_t *)vector;
-    msg.size = msg.shape.count * sizeof *vector;
-    host_hears(link, &msg);
-}
-
-static void stranger_says(uint32_t link)
-{
-    static const enum sum_kind kinds[] = {SUM_BEAT, SUM_WITHDRAW, SUM_LEAVE,
-                                          SUM_TOTAL};
-    struct sum_msg msg = {.kind = kinds[feed_below(&scene.feed, 4)]};
-
-    msg.call = scene.host.call + feed_below(&scene.feed, 3) - 1;
-    host_hears(link, &msg);
-}
-
-static void stranger_raw(uint32_t link)
-{
-    struct sum_msg msg;
-    size_t size;
-    const uint8_t *bytes = feed_view(&scene.feed, &size);
-    uint64_t vector[2] = {0};
-
-    if (sum_codec_decode(bytes, size, &msg) != ERR_OK)
-        return;
-    if (msg.kind == SUM_HELLO)
-        msg.incarnation |= 1024; /* No member's. */
-    if (msg.kind == SUM_GIVE) {  /* Vectors have numbers here, or none. */
-        if (msg.size > sizeof vector)
+        wire->open[end] = false;
+        if (number == SUM_NOBODY)
             return;
-        msg.bytes = (const uint8_t *)vector;
+        scene.people[wire->person[end]].wires[number] = WIRES;
+        step(wire->person[end],
+             (struct sum_event){.kind = SUM_EVENT_DOWN, .link = number});
     }
-    host_hears(link, &msg);
 }
+
+/* Bulk is not read before there was a HELLO. */
+static bool has_word(const struct wire *wire, uint32_t end, uint32_t urgent)
+{
+    const struct person *person = &scene.people[wire->person[end]];
+    const uint32_t number = wire->number[end];
+
+    return wire->roads[end][urgent].count > 0 &&
+           (urgent ||
+            (number != SUM_NOBODY && person->machine.links[number].met));
+}
+
+/* Whatever lies on the next wires that have something to do. */
+static void carry_some(uint32_t how)
+{
+    for (uint32_t k = 0; k < 4 * WIRES; k++) {
+        const uint32_t at = (how + k) % (4 * WIRES);
+        const struct wire *wire = &scene.wires[at / 4];
+        const uint32_t end = at / 2 % 2;
+
+        if (wire->open[end] && wire->person[end] != STRANGER &&
+            (has_word(wire, end, at % 2) || !wire->open[1 - end] ||
+             (end == 0 && !wire->told_up))) {
+            carry(at / 4, end, at % 2);
+            return;
+        }
+    }
+}
+
+static void cut(uint32_t how)
+{
+    struct wire *wire = &scene.wires[how % WIRES];
+    const uint32_t end = how / WIRES % 2;
+
+    if (!wire->open[end] || wire->person[end] == STRANGER ||
+        wire->number[end] == SUM_NOBODY)
+        return;
+    wire->open[1 - end] = false;
+    wire->roads[end][0].count = wire->roads[end][1].count = 0;
+    carry(how % WIRES, end, 0);
+}
+
+/* --- the stranger --------------------------------------------------------- */
 
 static void stranger_acts(void)
 {
-    const uint32_t link = STRANGERS + feed_below(&scene.feed, 2);
+    const uint32_t to = feed_below(&scene.feed, MEMBERS);
+    struct sum_msg msg = {.kind = SUM_HELLO, .version = SUM_VERSION};
+    uint32_t at = 0;
+    size_t size;
+    const uint8_t *bytes;
 
-    switch (feed_below(&scene.feed, 6)) {
-    case 0:
-        stranger_greets(link);
-        break;
-    case 1:
-    case 2:
-        stranger_gives(link);
-        break;
-    case 3:
-        stranger_raw(link);
-        break;
-    default:
-        stranger_says(link);
-        break;
+    while (at < WIRES &&
+           !(scene.wires[at].person[0] == STRANGER &&
+             scene.wires[at].person[1] == to && scene.wires[at].open[1]))
+        at++;
+    if (at == WIRES) {
+        at = free_wire();
+        if (at == WIRES || !scene.people[to].there)
+            return;
+        memset(&scene.wires[at], 0, sizeof scene.wires[at]);
+        scene.wires[at].open[0] = scene.wires[at].open[1] = true;
+        scene.wires[at].person[0] = STRANGER;
+        scene.wires[at].person[1] = to;
+        scene.wires[at].number[0] = scene.wires[at].number[1] = SUM_NOBODY;
+        msg.who.name[0] = msg.who.place[0] =
+            (char)('a' + feed_below(&scene.feed, MEMBERS + 1));
+        msg.who.incarnation = 1 + feed_below(&scene.feed, 2);
+        hear(at, 1, &msg);
+        return;
     }
-    scene.wires[link].roads[TO_MEMBER][0].count = 0;
-    scene.wires[link].roads[TO_MEMBER][1].count = 0;
+    scene.wires[at].roads[0][0].count = scene.wires[at].roads[0][1].count = 0;
+    msg.kind = (enum sum_kind)(SUM_JOIN + feed_below(&scene.feed, 9));
+    msg.number =
+        scene.people[to].machine.view.number + feed_below(&scene.feed, 4) / 3;
+    msg.call = scene.people[to].machine.committed + 1;
+    msg.ballot = feed_below(&scene.feed, 4) * 256 + 3;
+    if (feed_below(&scene.feed, 2) == 0 &&
+        (msg.kind == SUM_JOIN || msg.kind == SUM_REQUEST ||
+         msg.kind == SUM_COLLECT || msg.kind == SUM_ACCEPT)) {
+        hear(at, 1, &msg);
+        return;
+    }
+    bytes = feed_view(&scene.feed, &size);
+    if (sum_codec_decode(bytes, size, &scene.room, &msg) == ERR_OK &&
+        (msg.view == NULL || msg.view->size_max <= 8 * COUNT))
+        hear(at, 1, &msg);
 }
-
-/* -------------------------------------------------------------------------- */
 
 static void happen(void)
 {
-    switch (feed_below(&scene.feed, 16)) {
-    case 0:
+    const uint32_t what = feed_below(&scene.feed, 32);
+
+    if (what == 0) {
         scene.now += (time_us)feed_u8(&scene.feed) * 10 * MS_US;
-        host_step((struct sum_event){.kind = SUM_EVENT_TIME});
-        break;
-    case 1:
-        cut();
-        break;
-    case 2:
-    case 3:
+        for (uint32_t i = 0; i < MEMBERS; i++)
+            step(i, (struct sum_event){.kind = SUM_EVENT_TIME});
+    } else if (what == 1) {
+        cut(feed_u8(&scene.feed));
+    } else if (what < 4 && scene.lies) {
         stranger_acts();
-        break;
-    case 4:
-        if (feed_below(&scene.feed, 32) == 31)
-            host_step((struct sum_event){.kind = SUM_EVENT_END});
-        break;
-    case 5:
-    case 6:
-    case 7:
-    case 8:
+    } else if (what < 10) {
         member_acts();
-        break;
-    default:
-        carry();
-        break;
+    } else {
+        const uint32_t how = feed_u8(&scene.feed);
+
+        scene.now += 50;
+        for (uint32_t k = 0; k <= how % 8; k++)
+            carry_some(how);
     }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct sum_host_options options = {.group = 9,
-                                       .seats = SEATS,
-                                       .size_max = 16,
-                                       .beat_us = 50 * MS_US,
-                                       .dead_us = SECOND_US,
-                                       .host_dead_us = 2 * SECOND_US};
-
-    for (uint32_t link = 0; link < LINKS; link++)
-        clear(&scene.wires[link]);
-    memset(scene.people, 0, sizeof scene.people);
-    memset(scene.counted, 0, sizeof scene.counted);
-    memset(scene.never, 0, sizeof scene.never);
-    memset(scene.totals, 0, sizeof scene.totals);
-    memset(scene.kept, 0xff, sizeof scene.kept);
+    memset(&scene.wires, 0, sizeof scene.wires);
+    memset(scene.who, 0, sizeof scene.who);
     scene.feed = (struct feed){.data = data, .size = size};
     scene.now = 0;
     scene.ids = 0;
-    scene.over = false;
-    scene.host_actions = (struct sum_actions){
-        .list = scene.host_list, .capacity = sum_actions_max(SEATS)};
-    scene.actions = (struct sum_actions){.list = scene.list,
-                                         .capacity = sum_actions_max(SEATS)};
-    options.least = 1 + feed_below(&scene.feed, MEMBERS);
-    FUZZ_REQUIRE(sum_host_init(&scene.host, &options) == ERR_OK);
+    scene.full = false;
+    scene.lies = feed_below(&scene.feed, 4) == 3;
+    scene.actions =
+        (struct sum_actions){.list = scene.list, .capacity = SUM_ACTIONS};
     for (uint32_t i = 0; i < MEMBERS; i++) {
-        scene.people[i].link = NO_LINK;
-        be_born(&scene.people[i]);
+        scene.people[i].lives = 0;
+        scene.people[i].there = false;
     }
+    be_born(0, true, 1 + feed_below(&scene.feed, MEMBERS));
+    for (uint32_t i = 1; i < MEMBERS; i++)
+        be_born(i, false, 1);
     for (uint32_t i = 0;
-         i < EVENTS_MAX && feed_more(&scene.feed) && !scene.over; i++)
+         i < EVENTS_MAX && feed_more(&scene.feed) && !scene.full; i++)
         happen();
-    sum_host_close(&scene.host);
     return 0;
 }

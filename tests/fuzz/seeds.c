@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "data/read/cache.h"
+#include "node/ring/papers.h"
 #include "wire/bundle.h"
 #include "wire/codec.h"
 #include "wire/random_msg.h"
@@ -67,7 +68,7 @@ static const char *const names[MSG_LAST + 1] = {
     [MSG_MEET] = "meet",       [MSG_ROSTER] = "roster",
     [MSG_PROPOSE] = "propose", [MSG_REPORT] = "report",
     [MSG_STATE] = "state",     [MSG_SLICE] = "slice",
-    [MSG_PARTING] = "parting",
+    [MSG_PARTING] = "parting", [MSG_TERMS] = "terms",
 };
 
 /* Small ones: what is long is long of repetition. */
@@ -189,14 +190,14 @@ static void keep_rolls(void)
 static void keep_group(void)
 {
     static const char *const kinds[] = {
-        "group_hello",  "group_welcome",  "group_reject",    "group_beat",
-        "group_echo",   "group_give",     "group_total",     "group_missed",
-        "group_refuse", "group_withdraw", "group_withdrawn", "group_leave",
-        "group_bye"};
+        "group_hello",   "group_reject",  "group_beat",    "group_view",
+        "group_join",    "group_request", "group_collect", "group_state",
+        "group_propose", "group_accept",  "group_slice",   "group_part",
+        "group_have"};
     static const double values[2] = {1, -2};
     uint8_t bytes[2048];
 
-    for (int kind = SUM_HELLO; kind <= SUM_BYE; kind++) {
+    for (int kind = SUM_HELLO; kind <= SUM_HAVE; kind++) {
         const struct sum_msg msg = sample_sum((enum sum_kind)kind, values);
 
         keep(kinds[kind - SUM_HELLO], bytes, sum_codec_encode(&msg, bytes));
@@ -254,6 +255,39 @@ static void keep_pages(void)
     keep_cached("page_sparse", &sparse);
 }
 
+/* --- papers of a ring ----------------------------------------------------- */
+
+static void keep_papers(const char *name, struct papers *papers)
+{
+    static const uint8_t digests[3 * DIGEST_BYTES];
+    static const uint8_t bytes[2 * sizeof(double)] = {1, 2, 3};
+    struct papers_kept kept;
+
+    papers->brief = (struct brief){bytes, 2};
+    papers->chunks = 3;
+    papers->digests = digests;
+    papers->start = bytes;
+    papers->kit = (struct papers_view){bytes, sizeof bytes};
+    if (papers_keep(papers, &kept) != ERR_OK)
+        exit(1);
+    keep_in("papers", name, kept.view.bytes, kept.view.size);
+    papers_drop(&kept);
+}
+
+static void keep_all_papers(void)
+{
+    struct papers papers = {
+        .optim = {.kind = OPTIM_LBFGS, .rate = 1, .rows = 5, .steps = 9}};
+
+    keep_papers("lbfgs", &papers);
+    papers.start_count = 2;
+    keep_papers("start", &papers);
+    papers.optim.kind = OPTIM_ADAM;
+    papers.optim.held_out = true;
+    papers.optim.sampler = sampler_of(SAMPLER_ROWS, 5, 2, 3, 8);
+    keep_papers("batches", &papers);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -266,5 +300,6 @@ int main(int argc, char **argv)
     keep_rolls();
     keep_group();
     keep_pages();
+    keep_all_papers();
     return 0;
 }

@@ -111,7 +111,7 @@ def formats(tap, wanted):
                f"... for {command}", done.stderr)
     (folder / "format").write_text("2\n")
     done = resume(folder)
-    tap.ok(done["exit"] == 2 and "of format 2, which muster 0.2 reads and muster 0.3 does not" in
+    tap.ok(done["exit"] == 2 and "of format 2, which muster 0.2 reads and muster 0.4 does not" in
            done["error"], "a folder whose checkpoints were shorter", done)
     (folder / "format").write_text("99\n")
     done = resume(folder)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A ring of peers on one machine: one hash for any number of them, whoever is
-killed, stopped, started again or joins; any peer's folder is enough to go on;
-the last one left finishes alone."""
+"""A ring of peers on one machine: one hash for any number of them, by shared
+memory and by sockets, whoever is killed, stopped, started again or joins; any
+peer's folder is enough to go on; the last one left finishes alone."""
 
 import os
 import random
@@ -21,6 +21,9 @@ KILLS = 100
 RING = ["--topology", "ring"]
 LONG = ["gen:gmm:8000,40", "--seed", 4, "--chunk-rows", 64, "--lr", "1e-3",
         "--steps", 2500]
+# Sums long enough to be lent: each reads what the others have added up.
+WIDE = ["gen:gmm:400,4000", "--seed", 4, "--chunk-rows", 8, "--optim", "gd",
+        "--lr", "1e-4", "--steps", 800]
 TASKS = {
     "linear": ["gen:linear:3000,20", "--optim", "lbfgs", "--chunk-rows", 64],
     "logistic": ["gen:gmm:3000,20", "--optim", "newton", "--chunk-rows", 64],
@@ -39,10 +42,12 @@ def one_hash(tap):
         tap.equal(train(*task, "-n", 2)["hash"], wanted,
                   f"{name}: a star has one process's hash")
         for peers in range(1, 6):
-            result = train(*task, "-n", peers, *RING)
+            road = "tcp" if peers == 3 else "shm"
+            result = train(*task, "-n", peers, *RING, "--bulk", road)
             tap.ok(result["exit"] in (0, 4) and result["hash"] == wanted and
-                   result["workers"]["joined"] == peers,
-                   f"{name}: {peers} peers: the same hash", result)
+                   result["workers"]["joined"] == peers and
+                   result["bulk"] == road,
+                   f"{name}: {peers} peers by {road}: the same hash", result)
 
 
 def peers_of(job):
@@ -50,9 +55,9 @@ def peers_of(job):
             if name[0] == "w" and name[1:].isdigit()]
 
 
-def kill_and_respawn(tap, rng, number, wanted, most):
+def kill_and_respawn(tap, rng, number, task, wanted, most):
     """Peers die and come back, all of them alike; how many were killed."""
-    job = Train(*LONG, "-n", 4, *RING, "--respawn", "--out", f"run{number}")
+    job = Train(*task, "-n", 4, *RING, "--respawn", "--out", f"run{number}")
     killed = 0
     job.wait_child("w3")
     while job.process.poll() is None and killed < most:
@@ -67,9 +72,9 @@ def kill_and_respawn(tap, rng, number, wanted, most):
     return killed
 
 
-def down_to_one(tap, rng, number, wanted):
+def down_to_one(tap, rng, number, task, wanted):
     """Nobody comes back: the last one left has the model."""
-    job = Train(*LONG, "-n", 5, *RING, "--out", f"last{number}")
+    job = Train(*task, "-n", 5, *RING, "--out", f"last{number}")
     order = [f"w{i}" for i in range(5)]
     rng.shuffle(order)
     for name in order[1:]:
@@ -86,10 +91,11 @@ def down_to_one(tap, rng, number, wanted):
 
 def many_kills(tap, wanted):
     rng = random.Random(SEED)
+    tasks = ((LONG, wanted), (WIDE, train(*WIDE)["hash"]))
     kills = runs = 0
     while kills < KILLS and runs < 25:
-        kills += kill_and_respawn(tap, rng, runs, wanted, 25)
-        kills += down_to_one(tap, rng, runs, wanted)
+        kills += kill_and_respawn(tap, rng, runs, *tasks[runs % 2], 25)
+        kills += down_to_one(tap, rng, runs, *tasks[runs % 2])
         runs += 1
     tap.ok(kills >= KILLS, f"{kills} kills in {2 * runs} runs")
 
@@ -141,11 +147,25 @@ def resume(tap, wanted):
     tap.equal(result["hash"], wanted, "... and four go on: same hash")
 
 
+def asked(tap):
+    """What only a coordinator knows is not made up."""
+    job = Train(*LONG[:-1], 10 ** 6, "-n", 2, *RING, "--out", "asked")
+    address_of("asked")
+    why = run("status", "asked", "--why-slow")
+    tap.ok(why.returncode != 0 and "star" in why.stderr,
+           "--why-slow is told that it asks a coordinator", why.stderr)
+    job.process.terminate()
+    job.finish()
+    report = run("report", "asked")
+    tap.ok(report.returncode == 0 and "uncoded" not in report.stdout,
+           "a report of a ring says nothing of codes", report)
+
+
 def refused(tap):
     cases = {
         "a code": ["--code", "frc"], "relays": ["--fanout", 2],
         "--verify": ["--verify"], "--delay": ["--delay", "exp:0.1"],
-        "a grid": ["--grid", "lr=1,2"], "--bulk shm": ["--bulk", "shm"],
+        "a grid": ["--grid", "lr=1,2"],
     }
     for name, flags in cases.items():
         code, _, err = run("train", *LONG, "-n", 3, *RING, *flags)
@@ -177,7 +197,9 @@ def intruders(tap):
                             "another release"),
         "no such chunks": ("cluster.token", meet(first=2, end=1),
                            "not a REJECT"),
-        "a worker's HELLO": ("cluster.token", hello(), "--topology ring"),
+        "a HELLO of other bits": ("cluster.token", hello(), "other bits"),
+        "a HELLO by a worker's own token": ("far.token", hello(name="far"),
+                                            "cluster's token"),
     }
     for name, (token, message, sentence) in greetings.items():
         said = said_to(address, token, message)
@@ -190,9 +212,6 @@ def intruders(tap):
     other = train(*LONG[:-1], 10, "-n", 1, *RING, "--peers", address, *key)
     tap.ok("another training" in other.get("error", ""),
            "a ring with other --steps is told why it is not let in", other)
-    worker = run("join", address, *key)
-    tap.ok(worker.returncode != 0 and "--topology ring" in worker.stderr,
-           "`muster join` is told that there is no coordinator", worker.stderr)
     stop = run("stop", address, *key)
     tap.ok(stop.returncode == 0, "`muster stop` of one peer stops the ring",
            stop.stderr)
@@ -210,6 +229,7 @@ def main():
     stop_and_continue(tap, wanted)
     resume(tap, wanted)
     intruders(tap)
+    asked(tap)
     refused(tap)
     tap.done()
 

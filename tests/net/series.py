@@ -13,7 +13,7 @@ from cluster import (Tap, Train, finish, kill, run, start, train,
 
 ROWS = ["gen:gmm:6000,20", "--seed", 5, "--chunk-rows", 64, "--steps", 40]
 GRID = [*ROWS, "-v", 3, "--grid", "l2=0.1,0.001"]
-SLOW = ["--delay", "exp:0.004"]
+SLOW = ["--delay", "exp:0.012"]
 TRAININGS = 6
 
 

@@ -37,7 +37,7 @@ static const char output[] = "Output";
 
 static const struct option_use uses[OPTIONS] = {
     {OPT_DATA, NULL, BOTH | CMD_PREDICT, 0},
-    {OPT_SAVE, NULL, CMD_TRAIN, 0},
+    {OPT_SAVE, NULL, CMD_TRAIN | CMD_JOIN, 0},
     {OPT_ADDRESS, NULL, CMD_JOIN | CMD_RELAY | CMD_STATUS | CMD_STOP, 0},
     {OPT_ACTION, NULL, CMD_TOKEN, 0},
     {OPT_FILE, NULL, CMD_TOKEN, 0},
@@ -53,6 +53,7 @@ static const struct option_use uses[OPTIONS] = {
     {OPT_FACTOR, NULL, CMD_PRODUCT, 0},
     {OPT_COLUMNS, NULL, CMD_PRODUCT, 0},
     {OPT_PRODUCT, NULL, CMD_PRODUCT, 0},
+    {OPT_EXPERIMENT, NULL, CMD_REPRODUCE, 0},
     {OPT_INPUT, files, BOTH | CMD_PREDICT | CMD_DATA | CMD_JOIN, 0},
     {OPT_LABEL, files, BOTH | CMD_PREDICT | CMD_DATA | CMD_JOIN, CMD_TRAIN},
     {OPT_LABELS, files, BOTH | CMD_PREDICT | CMD_DATA | CMD_JOIN, 0},
@@ -77,8 +78,9 @@ static const struct option_use uses[OPTIONS] = {
     {OPT_OWNERS, files, CMD_TRAIN, 0},
     {OPT_DATA_PRIVATE, files, CMD_JOIN, 0},
     {OPT_OWNER_WAIT, files, CMD_TRAIN, 0},
-    {OPT_RAW, files, CMD_DATA, 0},
+    {OPT_RAW, files, CMD_DATA | CMD_REPRODUCE, 0},
     {OPT_SHA256, files, CMD_DATA, 0},
+    {OPT_FILTERS, files, CMD_DATA, 0},
     {OPT_NET, problem, BOTH | CMD_PLAN, CMD_TRAIN},
     {OPT_INIT, problem, CMD_TRAIN, 0},
     {OPT_MODEL, problem, BOTH, BOTH},
@@ -131,7 +133,7 @@ static const struct option_use uses[OPTIONS] = {
     {OPT_DELAY, trouble, BOTH | CMD_PLAN | CMD_PRODUCT, CMD_SIMULATE},
     {OPT_CHAOS, trouble, RUNS, 0},
     {OPT_DEMO, trouble, CMD_TRAIN, CMD_TRAIN},
-    {OPT_LISTEN, cluster, RUNS | CMD_RELAY, CMD_TRAIN},
+    {OPT_LISTEN, cluster, RUNS | CMD_RELAY | CMD_JOIN, CMD_TRAIN},
     {OPT_PEERS, cluster, CMD_TRAIN, 0},
     {OPT_INTERFACE, cluster, RUNS | CMD_JOIN, 0},
     {OPT_FANOUT, cluster, CMD_TRAIN | CMD_SIMULATE, 0},
@@ -155,7 +157,9 @@ static const struct option_use uses[OPTIONS] = {
     {OPT_WORK, simulator, CMD_SIMULATE | CMD_PLAN, CMD_SIMULATE},
     {OPT_COMPARE, simulator, CMD_SIMULATE | CMD_PLAN, CMD_SIMULATE},
     {OPT_CSV, simulator, CMD_SIMULATE, CMD_SIMULATE},
-    {OPT_PLOT, simulator, CMD_SIMULATE | CMD_CODES, CMD_SIMULATE},
+    {OPT_PLOT, simulator, CMD_SIMULATE | CMD_CODES | CMD_DATA, CMD_SIMULATE},
+    {OPT_QUICK, simulator, CMD_REPRODUCE, 0},
+    {OPT_VIRTUAL, simulator, CMD_REPRODUCE, 0},
     {OPT_PLAN_ACTION, NULL, CMD_PLAN, 0},
     {OPT_PLAN_FROM, NULL, CMD_PLAN, 0},
     {OPT_ROWS, planning, CMD_PLAN, 0},
@@ -170,10 +174,10 @@ static const struct option_use uses[OPTIONS] = {
     {OPT_CONFUSION, prediction, CMD_PREDICT, 0},
     {OPT_MAN, NULL, CMD_HELP, 0},
     {OPT_COMPLETION, NULL, CMD_HELP, 0},
-    {OPT_TO, output, CMD_DATA | CMD_REPORT, 0},
+    {OPT_TO, output, CMD_DATA | CMD_REPORT | CMD_REPRODUCE, 0},
     {OPT_FORMAT, output, CMD_ALL, 0},
     {OPT_QUIET, output, CMD_ALL, 0},
-    {OPT_FORCE, output, RUNS | CMD_MODEL | CMD_PREDICT, 0},
+    {OPT_FORCE, output, RUNS | CMD_MODEL | CMD_PREDICT | CMD_JOIN, 0},
     {OPT_CONFIG, output, CMD_ALL, 0},
     {OPT_PRINT_CONFIG, output, CMD_ALL, 0},
     {OPT_HELP, output, CMD_ALL, BOTH},
@@ -212,11 +216,13 @@ static const struct option own[OPTIONS - RECIPE_OPTIONS] = {
     OWN(OPT_DATA_ACTION) = {.name = "data-action",
                             .kind = VALUE_CHOICE,
                             .value = "ACTION",
-                            .choices = "info|prepare|get",
+                            .choices = "info|entropy|prepare|get",
                             .help =
-                                "info: what is in DATA; prepare: encode "
-                                "amazon, kc, covtype, credit or mnist; get: "
-                                "download mnist, covtype or an address"},
+                                "info: what is in DATA; entropy: how its rows "
+                                "can be coloured, for samples of them; "
+                                "prepare: encode amazon, kc, covtype, credit "
+                                "or mnist; get: download mnist, covtype or an "
+                                "address"},
     OWN(OPT_WHAT) = {.name = "what",
                      .kind = VALUE_TEXT,
                      .value = "WHAT",
@@ -265,6 +271,11 @@ static const struct option own[OPTIONS - RECIPE_OPTIONS] = {
                         .kind = VALUE_TEXT,
                         .value = "OUT",
                         .help = "write A times B there, npy in doubles"},
+    OWN(OPT_EXPERIMENT) = {.name = "experiment",
+                           .kind = VALUE_TEXT,
+                           .value = "NAME",
+                           .help = "which one, or all; without it they are "
+                                   "listed"},
     OWN(OPT_DATA_PRIVATE) = {.name = "data-private",
                              .kind = VALUE_TEXT,
                              .value = "FILE",
@@ -368,6 +379,22 @@ static const struct option own[OPTIONS - RECIPE_OPTIONS] = {
                      .help =
                          "draw it there, as SVG: progress against time, step "
                          "times, who worked when"},
+    OWN(OPT_FILTERS) =
+        {.name = "filters",
+         .kind = VALUE_TEXT,
+         .value = "NAMES",
+         .shown = "those that suit the rows",
+         .help = "entropy: choose among these: label, intensity, "
+                 "block:I,J, edges, projection:K, column:K (from 0), "
+                 "joined by +"},
+    OWN(OPT_QUICK) = {.name = "quick",
+                      .kind = VALUE_FLAG,
+                      .help = "smaller data, fewer steps: to see that it works "
+                              "and how it looks"},
+    OWN(OPT_VIRTUAL) = {.name = "virtual",
+                        .kind = VALUE_FLAG,
+                        .help = "the simulator instead of real processes, "
+                                "where there is a choice"},
     OWN(OPT_PLAN_ACTION) = {.name = "plan-action",
                             .kind = VALUE_CHOICE,
                             .value = "ACTION",

@@ -19,10 +19,23 @@ static const struct own_words list[] = {
     {OPT_NAME, {.commands = CMD_RELAY, .help = "this relay's name"}},
     {OPT_DATA, {.commands = CMD_SIMULATE, .initial = "gen:gmm"}},
     {OPT_ADDRESS,
-     {.commands = CMD_JOIN | CMD_RELAY,
+     {.commands = CMD_JOIN,
+      .value = "HOST:PORT|RUN",
+      .help = "address of the coordinator, of a relay, or of any peer of a "
+              "ring; several with commas between are tried in turn. Or the "
+              "folder of a run here"}},
+    {OPT_ADDRESS,
+     {.commands = CMD_RELAY,
       .value = "HOST:PORT|RUN",
       .help = "address of the coordinator, or of a relay; several with commas "
               "between are tried in turn. Or the folder of a run here"}},
+    {OPT_SAVE,
+     {.commands = CMD_JOIN,
+      .help = "a ring: write the model there, with which every peer of it "
+              "ends"}},
+    {OPT_FORCE,
+     {.commands = CMD_JOIN,
+      .help = "let --save take the place of what is no model"}},
     {OPT_ADDRESS,
      {.commands = CMD_STATUS | CMD_STOP, .shown = "the latest run here"}},
     {OPT_RUN, {.commands = CMD_REPORT, .shown = "the latest run here"}},
@@ -119,6 +132,10 @@ static const struct own_words list[] = {
       .help = "threads to read with",
       .shown = "all processors"}},
     {OPT_LISTEN,
+     {.commands = CMD_JOIN,
+      .help = "a ring: where its other peers reach this one",
+      .shown = "any port"}},
+    {OPT_LISTEN,
      {.commands = CMD_RELAY, .help = "where `muster join` finds the relay"}},
     {OPT_FANOUT,
      {.commands = CMD_SIMULATE,
@@ -137,6 +154,15 @@ static const struct own_words list[] = {
      {.commands = CMD_REPORT,
       .help = "the page to write",
       .shown = "RUN/report.html"}},
+    {OPT_TO,
+     {.commands = CMD_REPRODUCE,
+      .help = "the folder for pages, CSV, SVG and what the runs printed",
+      .shown = "muster-results"}},
+    {OPT_RAW,
+     {.commands = CMD_REPRODUCE,
+      .help = "where data sets are that you have: FOLDER/amazon, kc, covtype, "
+              "credit, mnist; what is missing is stood in for by generated "
+              "rows, and the page says so"}},
     {OPT_PREEMPT_NOTICE,
      {.commands = CMD_JOIN,
       .help = "leave once the provider takes this machine away: aws, gcp, "
@@ -148,6 +174,9 @@ static const struct own_words list[] = {
       .shown = "all that fit"}},
     {OPT_PLOT,
      {.commands = CMD_CODES, .help = "draw the matrix there, as SVG"}},
+    {OPT_PLOT,
+     {.commands = CMD_DATA,
+      .help = "entropy: draw it against the share of rows, as SVG"}},
 };
 
 static const char *either(const char *own, const char *common)

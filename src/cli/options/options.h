@@ -40,7 +40,8 @@ enum command_bit {
     CMD_RELAY = 1 << 13,
     CMD_REPORT = 1 << 14,
     CMD_PRODUCT = 1 << 15,
-    CMD_ALL = (1 << 16) - 1,
+    CMD_REPRODUCE = 1 << 16,
+    CMD_ALL = (1 << 17) - 1,
 };
 
 /* Those that are no choice of a training; their numbers go on where the
@@ -63,6 +64,7 @@ enum own_option {
     OPT_FACTOR,
     OPT_COLUMNS,
     OPT_PRODUCT,
+    OPT_EXPERIMENT,
     /* How files are read. */
     OPT_DATA_PRIVATE,
     OPT_CHUNK_CACHE,
@@ -87,6 +89,10 @@ enum own_option {
     OPT_COMPARE,
     OPT_CSV,
     OPT_PLOT,
+    OPT_FILTERS,
+    /* Experiments. */
+    OPT_QUICK,
+    OPT_VIRTUAL,
     /* Plans. */
     OPT_PLAN_ACTION,
     OPT_PLAN_FROM,

@@ -520,7 +520,13 @@ static void add_history(json_t *data, const char *folder)
 
     read_parts(&reader, folder, &last);
     seen = (struct report_steps){reader.names, reader.steps};
-    (void)json_object_set_new(data, "hindsight", report_hindsight(&seen, last));
+    (void)json_object_set_new(
+        data, "hindsight",
+        ring_folder_is(folder)
+            ? json_pack("{s:s}", "note",
+                        "Codes are a coordinator's: peers of a ring share the "
+                        "chunks of a step evenly.")
+            : report_hindsight(&seen, last));
     drop_cells(reader.steps);
     (void)json_object_set_new(data, "workers", reader.names);
     (void)json_object_set_new(data, "steps", reader.steps);

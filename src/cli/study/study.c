@@ -298,7 +298,7 @@ static enum err study_gradients(const struct study_options *options,
         err = run_core(options, candidate, chunks, chunk_us, study, why);
     }
     if (err == ERR_OK && options->lanes &&
-        !code_spec_elastic(&candidate->spec) &&
+        code_spec_replays(&candidate->spec) &&
         add_lanes(options, &code, chunk_us, study) != ERR_OK)
         err = why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
     code_close(&code);
@@ -306,7 +306,7 @@ static enum err study_gradients(const struct study_options *options,
 }
 
 /* Enough chunks that every piece of every code has one.  The fast path cannot
- * change its code or move coded rows; the core does. */
+ * change its code, move coded rows or draw samples; the core does. */
 static enum err study_times(const struct study_options *options,
                             const struct candidate *candidate,
                             struct study *study, struct why *why)
@@ -319,7 +319,7 @@ static enum err study_times(const struct study_options *options,
     const double work_s = isnan(options->work_s) ? 0 : options->work_s * every;
     const time_us chunk_us = chunk_time(work_s, slots, chunks);
     const bool core = candidate->adapt || options->watch != NULL ||
-                      code_spec_elastic(&candidate->spec);
+                      !code_spec_replays(&candidate->spec);
     struct code code = {0};
     enum err err = code_build(&code, &candidate->spec, slots, chunks, why);
 

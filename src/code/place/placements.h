@@ -21,6 +21,7 @@
     X(LOCAL, local)                                                            \
     X(STALE, stale)                                                            \
     X(HOMES, homes)                                                            \
-    X(CEC, cec)
+    X(CEC, cec)                                                                \
+    X(SHADOW, shadow)
 
 #endif /* CODE_PLACE_PLACEMENTS_H */

@@ -11,6 +11,16 @@
 #include "base/mem.h"
 #include "core/ring/peer_parts.h"
 
+static enum err init_own(struct peer *p, const struct slice_room *room)
+{
+    const uint32_t dims = p->trainer.sum_dims;
+
+    p->own_seal = room->seal;
+    return room->seal != NULL
+               ? tally_init_at(&p->own, dims, p->options.chunks, room->sum)
+               : tally_init(&p->own, dims, p->options.chunks);
+}
+
 enum err peer_init(struct peer *peer, const struct peer_options *options)
 {
     struct peer *p = peer;
@@ -21,7 +31,6 @@ enum err peer_init(struct peer *peer, const struct peer_options *options)
     CHECK(options->first <= options->end && options->end <= options->chunks);
     CHECK(options->segment > 0 && options->segment % PACK_BLOCK == 0);
     CHECK(options->state_segment > 0 && options->least > 0);
-    CHECK(!options->trainer.kept || options->trainer.ledger.late_receipts != 1);
     *p = (struct peer){.options = *options,
                        .seat_count = 1,
                        .contact_link = PEER_NO_LINK,
@@ -44,12 +53,15 @@ enum err peer_init(struct peer *peer, const struct peer_options *options)
     p->sums = mem_new(p->trainer.sum_dims, sizeof *p->sums);
     if (p->state == NULL || p->anchor == NULL || p->sums == NULL)
         return ERR_NOMEM;
-    err = tally_init(&p->own, p->trainer.sum_dims, options->chunks);
+    err = init_own(p, &options->rooms[0]);
     if (err == ERR_OK)
-        err = exchange_init(&p->here, p->trainer.sum_dims, options->segment);
+        err = exchange_init(&p->here, p->trainer.sum_dims, options->segment,
+                            &options->rooms[1]);
     if (err == ERR_OK)
-        err = exchange_init(&p->early, p->trainer.sum_dims, options->segment);
-    p->own.pool = options->trainer.pool;
+        err = exchange_init(&p->early, p->trainer.sum_dims, options->segment,
+                            &options->rooms[2]);
+    p->own.pool = p->here.total.pool = p->early.total.pool =
+        options->trainer.pool;
     return err;
 }
 
@@ -67,6 +79,8 @@ enum err peer_resume(struct peer *peer, const struct recovery *recovery,
 void peer_close(struct peer *peer)
 {
     trainer_close(&peer->trainer);
+    if (peer->own_seal != NULL)
+        peer->own.sum = NULL; /* It was lent. */
     tally_close(&peer->own);
     exchange_close(&peer->here);
     exchange_close(&peer->early);
@@ -157,7 +171,6 @@ static void try_finish(struct peer *p, struct actions *actions)
         ledger->checkpoint_step != p->trainer.optim.step) {
         const struct checkpoint head = peer_head(p);
 
-        trainer_write_receipts(&p->trainer, actions);
         trainer_checkpoint(&p->trainer, &head, p->now, actions);
         if (ledger_waits(ledger))
             trainer_sync(&p->trainer, actions);
@@ -182,7 +195,6 @@ void peer_end(struct peer *p, struct actions *actions, enum err err,
         (void)actions_add(actions, ACTION_CANCEL);
         p->cancelled = true;
     }
-    trainer_write_receipts(&p->trainer, actions);
     try_finish(p, actions);
 }
 
@@ -346,7 +358,7 @@ static void on_message(struct peer *p, uint32_t link, const struct msg *msg,
     p->seats[seat].heard_at = p->now;
     switch ((int)msg->kind) {
     case MSG_ROSTER:
-        links_roster(p, seat, &msg->roster);
+        links_roster(p, seat, &msg->roster, actions);
         break;
     case MSG_PROPOSE:
         council_propose(p, seat, &msg->propose, actions);
@@ -399,16 +411,6 @@ static void on_disk(struct peer *p, const struct event *event,
     }
 }
 
-static void on_receipt(struct peer *p, const struct event *event,
-                       struct actions *actions)
-{
-    const bool waits = p->waits_receipt;
-
-    trainer_hashed(&p->trainer, event->step, event->digest, actions);
-    if (waits && p->phase == PEER_COMMITTING)
-        peer_round_feed(p, actions);
-}
-
 static void handle(struct peer *p, const struct event *event,
                    struct actions *actions)
 {
@@ -432,9 +434,6 @@ static void handle(struct peer *p, const struct event *event,
     case EVENT_CHECKPOINTED:
         on_disk(p, event, actions);
         break;
-    case EVENT_RECEIPT:
-        on_receipt(p, event, actions);
-        break;
     case EVENT_MEASURED:
         on_measured(p, event, actions);
         break;
@@ -457,10 +456,10 @@ static void handle_ending(struct peer *p, const struct event *event,
         p->computing = p->cancelled = false;
     if (event->kind == EVENT_MEASURED)
         p->measuring = false;
+    if (event->kind == EVENT_LINK_DOWN)
+        links_down(p, event->link);
     if (event->kind == EVENT_JOURNALED || event->kind == EVENT_CHECKPOINTED)
         on_disk(p, event, actions);
-    else if (event->kind == EVENT_RECEIPT)
-        on_receipt(p, event, actions);
     if (p->phase == PEER_ENDING)
         try_finish(p, actions);
 }

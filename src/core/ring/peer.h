@@ -65,6 +65,12 @@
  * state; all are made by peer_init, nothing is allocated in a step.  Messages
  * in actions are views of them, good until the next step.
  *
+ * LENDING.  A driver may have the tally and the totals lie in memory that peers
+ * of its machine share (options.rooms).  A SLICE of those has a seal, and may
+ * be passed on as a note of where it lies and of its number; the receiver's
+ * driver makes the same message of it, whose sums are the sender's.  The memory
+ * outlives its peer, and its seals go on counting in the next life.
+ *
  * WHO MAY COME IN.  The token is the driver's business (a worker's own token is
  * refused there).  Another config, arithmetic or version is turned away here
  * with REJECT.
@@ -84,11 +90,15 @@
 #include "core/run/trainer.h"
 
 #define PEER_DIALLED                                                           \
-    (UINT32_C(1) << 16) /* + seat: links dialled from here.                    \
-                         */
+    (UINT32_C(1) << 16) /* And PEERS_MAX above: links dialled from here; it is \
+                           that of the first contact. */
 #define PEER_NO_LINK UINT32_MAX
 #define PEER_NO_SEAT UINT32_MAX
+#define PEER_ROOMS   3u  /* Vectors that are read in place. */
 #define PEER_PAST    64u /* Steps whose weights' names are remembered. */
+#define PEER_VIEWS                                                             \
+    (UINT64_C(1) << 62) /* No ring comes to so many: above it there would soon \
+                           be no higher number. */
 
 struct peer_options {
     char name[NAME_SIZE];     /* Unique in the ring; it orders. */
@@ -107,6 +117,9 @@ struct peer_options {
                                to everybody (PEER_SMALL). */
     uint32_t segment;       /* Coordinates of one SLICE (PEER_SEGMENT). */
     uint32_t state_segment; /* Bytes of one STATE (PEER_STATE_SEGMENT). */
+    /* Where its tally and its two totals are to lie, so that others of this
+     * machine read them there; zeroed: anywhere. */
+    struct slice_room rooms[PEER_ROOMS];
     time_us beat_us;
     time_us dead_us;                /* Silence after which a peer is gone. */
     time_us retry_us, retry_max_us; /* Between two dials of a peer. */
@@ -114,6 +127,7 @@ struct peer_options {
 
 #define PEER_SMALL         1024u
 #define PEER_SEGMENT       65536u
+#define PEER_LENT          (UINT32_C(1) << 20) /* The same, if only notes are sent. */
 #define PEER_STATE_SEGMENT (UINT32_C(1) << 19)
 
 /* Somebody known by name.  Seat 0 is this peer's own. */
@@ -136,9 +150,10 @@ struct peer_seat {
     uint64_t report_view; /* ring_view.key it is to; 0: none. */
     struct ring_stand stand;
     /* What it said before all went back, to be held against what comes of it;
-     * step 0: nothing. */
+     * claim 0: nothing. */
     uint32_t claim_step;
     uint64_t claim;
+    uint32_t wrong; /* Times that it was. */
 };
 
 /* What a peer is doing; see docs/ring.md for what a death means in each. */
@@ -195,6 +210,7 @@ struct peer {
      * number 0: none. */
     struct ring_name parked;
     uint64_t parked_members, parked_position;
+    bool parked_torn;   /* A link to one of them broke meanwhile. */
     uint64_t highest;   /* Number of any view that was ever heard of, ... */
     uint64_t journaled; /* ... and of the last in the journal, where views of
                            equal number but of two proposers have two. */
@@ -209,6 +225,7 @@ struct peer {
     bool back;           /* Somebody is wrong: go back once nobody computes. */
     bool doubted;        /* All went back; claims are open. */
     uint64_t doubt_view; /* Key of the view in which they did. */
+    uint32_t accused;    /* Seat that said otherwise last; 0: not known. */
     struct {
         uint32_t step;
         uint64_t name; /* Of the weights that its first round is about. */
@@ -220,10 +237,10 @@ struct peer {
     bool computing;      /* COMPUTED is to come, ... */
     bool cancelled;      /* ... and counts for nothing. */
     bool measuring;      /* MEASURED is to come. */
-    bool waits_receipt;  /* INV-5: the total is in, a hash is not. */
     bool waits_disk;     /* JOURNALED is to come before the next round. */
     uint32_t told;       /* Segments of own slice whose total went out. */
     struct tally own;
+    struct seal *own_seal;       /* Of its sums, if others may read them. */
     struct exchange here, early; /* This round's, and the next one's. */
     double *sums;
 

@@ -1,6 +1,5 @@
 /*
- * peer_council.c - views: PROPOSE, REPORT, STATE, and what happens when two
- * that should be equal are not.
+ * peer_council.c - views: PROPOSE, REPORT, STATE.
  *
  *     take up (halt) -> report -> all reports in: install
  *                                   | behind: take the state of who is ahead
@@ -102,7 +101,7 @@ static bool is_idle(const struct peer *p)
 /* --- taking up ------------------------------------------------------------ */
 
 /* What the driver reads must not change under it. */
-static void halt(struct peer *p, struct actions *actions)
+void council_halt(struct peer *p, struct actions *actions)
 {
     p->phase = PEER_HALTING;
     if (p->computing && !p->cancelled) {
@@ -143,12 +142,12 @@ static void take_up(struct peer *p, const struct ring_name *name,
     p->broken = p->installed = p->begun = p->waiting = false;
     p->parked = (struct ring_name){0};
     p->roster_due = true;
-    p->waits_receipt = p->waits_disk = false;
+    p->waits_disk = false;
     p->state_from = PEER_NO_SEAT;
     p->state_got = 0;
     exchange_blank(&p->here);
     exchange_blank(&p->early);
-    halt(p, actions);
+    council_halt(p, actions);
 }
 
 static void propose(struct peer *p, uint64_t chosen, struct actions *actions)
@@ -186,14 +185,22 @@ static bool only_adds(const struct peer *p, uint64_t members)
            (members & p->view.members) == p->view.members;
 }
 
+static void take_up_parked(struct peer *p, struct actions *actions)
+{
+    const struct ring_name name = p->parked;
+    const bool torn = p->parked_torn;
+
+    take_up(p, &name, p->parked_members, actions);
+    if (torn) /* RING-2: reports to it were lost. */
+        p->broken = p->roster_due = true;
+}
+
 void council_tend(struct peer *p, struct actions *actions)
 {
     const uint64_t chosen = wanted(p);
 
     if (p->parked.number != 0 && p->broken) {
-        const struct ring_name name = p->parked;
-
-        take_up(p, &name, p->parked_members, actions);
+        take_up_parked(p, actions);
         return;
     }
     p->waiting =
@@ -207,9 +214,7 @@ bool council_between(struct peer *p, struct actions *actions)
     uint64_t chosen;
 
     if (p->parked.number != 0 && peer_position(p) >= p->parked_position) {
-        const struct ring_name name = p->parked;
-
-        take_up(p, &name, p->parked_members, actions);
+        take_up_parked(p, actions);
         return true;
     }
     chosen = p->waiting ? wanted(p) : 0;
@@ -243,6 +248,10 @@ void council_propose(struct peer *p, uint32_t seat,
                              .incarnation = propose->incarnation};
 
     memcpy(name.proposer, p->seats[seat].name, NAME_SIZE);
+    if (propose->number >= PEER_VIEWS) {
+        links_ban(p, seat, actions);
+        return;
+    }
     if (propose->number > p->highest)
         p->highest = propose->number;
     if (ring_name_order(&name, &p->view.name) <= 0 ||
@@ -258,6 +267,7 @@ void council_propose(struct peer *p, uint32_t seat,
         peer_position(p) < propose->position) {
         p->parked = name;
         p->parked_members = members;
+        p->parked_torn = false;
         p->parked_position = propose->position;
         return;
     }
@@ -265,13 +275,6 @@ void council_propose(struct peer *p, uint32_t seat,
 }
 
 /* --- where everybody stands ----------------------------------------------- */
-
-static uint64_t past_name(const struct peer *p, uint32_t step)
-{
-    const uint32_t at = step % PEER_PAST;
-
-    return p->past[at].step == step ? p->past[at].name : 0;
-}
 
 /* RING-6: encoded and decoded again, all stand at the beginning of the
  * evaluation at hand, whatever scales were tried for it since. */
@@ -282,7 +285,7 @@ static struct ring_stand make_stand(struct peer *p)
     struct ring_stand stand = {.position = peer_position(p),
                                .step = p->trainer.optim.step,
                                .started = p->started,
-                               .weights = past_name(p, p->trainer.optim.step),
+                               .weights = doubt_past(p, p->trainer.optim.step),
                                .anchor_position = p->anchor_position,
                                .anchor = p->anchor_name};
 
@@ -293,8 +296,8 @@ static struct ring_stand make_stand(struct peer *p)
     return stand;
 }
 
-static void send_report(struct peer *p, const struct ring_stand *stand,
-                        bool doubt, struct actions *actions)
+void council_say(struct peer *p, const struct ring_stand *stand, bool doubt,
+                 struct actions *actions)
 {
     for (uint32_t i = 0; i < p->view.count; i++) {
         const uint32_t seat = p->view.seat[i];
@@ -317,7 +320,7 @@ static void report(struct peer *p, struct actions *actions)
     p->seats[0].stand = stand;
     p->seats[0].report_view = p->view.key;
     p->phase = PEER_REPORTING;
-    send_report(p, &stand, false, actions);
+    council_say(p, &stand, false, actions);
 }
 
 /* --- beginning ------------------------------------------------------------ */
@@ -434,7 +437,7 @@ static bool past_differs(const struct peer *p)
 {
     for (uint32_t i = 0; i < p->view.count; i++) {
         const struct ring_stand *stand = &p->seats[p->view.seat[i]].stand;
-        const uint64_t name = past_name(p, stand->step);
+        const uint64_t name = doubt_past(p, stand->step);
 
         if (name != 0 && stand->weights != 0 && name != stand->weights)
             return true;
@@ -451,6 +454,18 @@ static bool stands_equal(const struct peer *p, uint32_t seat, uint32_t other)
            (BUG(BUG_RING_UNEQUAL) && a->step != b->step);
 }
 
+/* The state that came is none, or not the one that was announced; the trainer
+ * may be anything, and own state was overwritten by what came. */
+static void refuse_state(struct peer *p, struct actions *actions)
+{
+    const enum err err = doubt_return(p, p->anchor_size > 0, actions);
+
+    links_ban(p, p->state_from, actions);
+    p->phase = PEER_GATHERING; /* The view is broken. */
+    if (err != ERR_OK)
+        peer_end(p, actions, err, "no way back: %s", err_text(err));
+}
+
 static void take_state(struct peer *p, struct actions *actions)
 {
     const struct peer_seat *from = &p->seats[p->state_from];
@@ -463,9 +478,7 @@ static void take_state(struct peer *p, struct actions *actions)
          trainer_take(&p->trainer, p->state, p->state_size, &head, actions) !=
              ERR_OK ||
          peer_position(p) != from->stand.position)) {
-        p->seats[p->state_from].banned = true;
-        links_drop(p, p->state_from, actions);
-        p->phase = PEER_GATHERING; /* The view is broken. */
+        refuse_state(p, actions);
         return;
     }
     memset(p->past, 0, sizeof p->past);
@@ -479,7 +492,7 @@ static void install(struct peer *p, struct actions *actions)
 
     p->installed = p->started = true;
     if (reports_differ(p) || past_differs(p)) {
-        council_doubt(p, actions);
+        doubt_raise(p, actions);
         return;
     }
     for (uint32_t i = 0; i < p->view.count && source; i++) {
@@ -493,6 +506,10 @@ static void install(struct peer *p, struct actions *actions)
         return;
     }
     p->phase = PEER_TAKING;
+    if (p->state_from != PEER_NO_SEAT && p->state_from != best) {
+        links_ban(p, p->state_from, actions); /* Nobody's but its own. */
+        return;
+    }
     if (p->state_from == PEER_NO_SEAT)
         p->state_from = best;
     else if (p->state_got == p->state_size)
@@ -518,12 +535,20 @@ void council_report(struct peer *p, uint32_t seat,
         from->claim_step = report->stand.step;
         from->claim = report->stand.weights;
         if (report->view == p->view.key && report->view != p->doubt_view)
-            council_doubt(p, actions);
+            doubt_raise(p, actions);
         return;
     }
     from->report_view = report->view;
     from->stand = report->stand;
     try_install(p, actions);
+}
+
+/* It has said so, and nobody in front of it: its state is wanted here.  Of
+ * others it would overwrite the one that this peer has reported. */
+static bool is_ahead(const struct peer *p, uint32_t seat)
+{
+    return p->seats[seat].report_view == p->view.key &&
+           p->seats[seat].stand.position > p->seats[0].stand.position;
 }
 
 void council_state(struct peer *p, uint32_t seat, const struct msg_state *state,
@@ -533,11 +558,10 @@ void council_state(struct peer *p, uint32_t seat, const struct msg_state *state,
         (p->phase != PEER_REPORTING && p->phase != PEER_TAKING) ||
         (p->state_from != PEER_NO_SEAT && p->state_from != seat))
         return;
-    if (state->size > trainer_state_bytes(&p->trainer) ||
+    if (!is_ahead(p, seat) || state->size > trainer_state_bytes(&p->trainer) ||
         state->count > state->size || state->at > state->size - state->count ||
         state->at != (p->state_from == seat ? p->state_got : 0)) {
-        p->seats[seat].banned = true;
-        links_drop(p, seat, actions);
+        links_ban(p, seat, actions);
         return;
     }
     p->state_from = seat;
@@ -548,102 +572,15 @@ void council_state(struct peer *p, uint32_t seat, const struct msg_state *state,
         take_state(p, actions);
 }
 
-/* --- doubt ---------------------------------------------------------------- */
-
-void council_doubt(struct peer *p, struct actions *actions)
-{
-    struct ring_stand stand = {.position = peer_position(p),
-                               .step = p->trainer.optim.step};
-
-    stand.weights = past_name(p, stand.step);
-    p->seats[0].claim_step = stand.step;
-    p->seats[0].claim = stand.weights;
-    send_report(p, &stand, true, actions);
-    p->doubt_view = p->view.key;
-    p->back = true;
-    halt(p, actions);
-}
-
-/* In a view that has begun it is its beginning; where it is not, what all
- * reported as the last one's. */
-static bool anchors_equal(const struct peer *p)
-{
-    const struct ring_stand *mine = &p->seats[0].stand;
-
-    for (uint32_t i = 0; i < p->view.count; i++) {
-        const struct ring_stand *stand = &p->seats[p->view.seat[i]].stand;
-
-        if (stand->anchor_position != mine->anchor_position ||
-            stand->anchor != mine->anchor)
-            return false;
-    }
-    return p->anchor_size > 0;
-}
-
-/* RING-7: all go back to the last state that was common, and compute again. */
-static void go_back(struct peer *p, struct actions *actions)
-{
-    const struct checkpoint head = peer_head(p);
-    enum err err;
-
-    p->back = false;
-    if (p->doubted) {
-        peer_end(p, actions, ERR_MISMATCH,
-                 "step %u: the peers have different models, and had when all "
-                 "computed again from where they agreed: one of the machines "
-                 "is faulty; their states are kept",
-                 p->trainer.optim.step);
-        return;
-    }
-    p->doubted = true;
-    p->stats.doubts++;
-    if (p->begun || anchors_equal(p))
-        err = trainer_take(&p->trainer, p->anchor, p->anchor_size, &head,
-                           actions);
-    else
-        err = trainer_restart(&p->trainer, &head, actions);
-    if (err != ERR_OK) {
-        peer_end(p, actions, err, "no way back: %s", err_text(err));
-        return;
-    }
-    memset(p->past, 0, sizeof p->past);
-    p->key.attempt = 0;
-    if (p->seats[0].report_view != p->view.key)
-        return; /* Another view was taken up meanwhile: report to it. */
-    p->broken = p->roster_due = true;
-    p->phase = PEER_GATHERING;
-}
-
-void council_settle(struct peer *p, uint32_t step, uint64_t name,
-                    struct actions *actions)
-{
-    bool open = false;
-
-    if (!p->doubted)
-        return;
-    for (uint32_t i = 0; i < p->seat_count; i++) {
-        struct peer_seat *seat = &p->seats[i];
-
-        if (seat->claim_step == step && seat->claim != 0 &&
-            seat->claim != name) {
-            struct trace *trace = peer_trace(p, actions, TRACE_POISON);
-
-            memcpy(trace->name, seat->name, NAME_SIZE);
-            trace->key.step = step;
-        }
-        if (seat->claim_step <= step)
-            seat->claim_step = 0;
-        open |= seat->claim_step > step;
-    }
-    p->doubted = open;
-}
+/* --- the driver has stopped ------------------------------------------------
+ */
 
 void council_halted(struct peer *p, struct actions *actions)
 {
     if (p->phase != PEER_HALTING || p->computing || p->measuring)
         return;
     if (p->back)
-        go_back(p, actions);
+        doubt_go_back(p, actions);
     if (p->phase != PEER_HALTING)
         return;
     report(p, actions);

@@ -1,10 +1,10 @@
 /*
  * peer_links.c - who is there: dialling, MEET, ROSTER, BEAT, silence.
  *
- * Seats are never given up: there are as many as a ring has names, and bits of
- * sets stand for them.  A seat with a link has been greeted on it.  Of two
- * links between the same two processes the one that the higher name dialled
- * stays, on both sides.
+ * Seats are given up to newcomers alone, and only those of who is gone or was
+ * never met: bits of sets stand for them.  A seat with a link has been greeted
+ * on it.  Of two links between the same two processes the one that the higher
+ * name dialled stays, on both sides.
  */
 #include <stdio.h>
 #include <string.h>
@@ -37,22 +37,69 @@ static time_us first_dial(const struct peer *p, const struct peer_seat *seat)
                          : p->options.dead_us);
 }
 
-/* PEER_NO_SEAT: there is no room. */
-static uint32_t find_or_add(struct peer *p, const char *name)
+static void take_seat(struct peer *p, uint32_t index, const char *name)
 {
-    const uint32_t found = links_find(p, name);
-    struct peer_seat *seat;
+    struct peer_seat *seat = &p->seats[index];
 
-    if (found != PEER_NO_SEAT || p->seat_count == PEERS_MAX)
-        return found;
-    seat = &p->seats[p->seat_count];
     *seat = (struct peer_seat){.link = PEER_NO_LINK,
                                .dialled = PEER_NO_LINK,
                                .retry_us = p->options.retry_us};
     (void)snprintf(seat->name, sizeof seat->name, "%s", name);
     seat->dial_at = first_dial(p, seat);
     p->roster_due = true;
+}
+
+/* PEER_NO_SEAT: there is no room. */
+static uint32_t find_or_add(struct peer *p, const char *name)
+{
+    const uint32_t found = links_find(p, name);
+
+    if (found != PEER_NO_SEAT || p->seat_count == PEERS_MAX)
+        return found;
+    take_seat(p, p->seat_count, name);
     return p->seat_count++;
+}
+
+static bool is_heard_of(const struct peer *p, uint32_t index)
+{
+    for (uint32_t i = 1; i < p->seat_count; i++)
+        if (p->seats[i].link != PEER_NO_LINK &&
+            (p->seats[i].hears >> index & 1) != 0)
+            return true;
+    return false;
+}
+
+/* The seat of one who went, or of a name that is only told of: whoever is at
+ * the door is more than that. */
+static bool may_replace(const struct peer *p, uint32_t index)
+{
+    const struct peer_seat *seat = &p->seats[index];
+    const uint64_t members = p->view.members | p->parked_members;
+
+    return seat->link == PEER_NO_LINK && seat->dialled == PEER_NO_LINK &&
+           (members >> index & 1) == 0 && !seat->banned &&
+           (seat->incarnation == 0 || !is_heard_of(p, index));
+}
+
+/* For one that is here. */
+static uint32_t find_or_replace(struct peer *p, const char *name)
+{
+    const uint32_t found = find_or_add(p, name);
+
+    for (uint32_t i = 1; i < p->seat_count && found == PEER_NO_SEAT; i++) {
+        if (!may_replace(p, i))
+            continue;
+        for (uint32_t k = 0; k < p->seat_count; k++) {
+            p->seats[k].hears &= ~SEAT(i);
+            p->seats[k].members &= ~SEAT(i);
+        }
+        p->last_members &= ~SEAT(i);
+        if (p->accused == i)
+            p->accused = 0;
+        take_seat(p, i, name);
+        return i;
+    }
+    return found;
 }
 
 uint64_t links_heard(const struct peer *p)
@@ -79,12 +126,22 @@ static void forget(struct peer *p, uint32_t index)
     p->roster_due = true;
     if ((p->view.members >> index & 1) != 0)
         p->broken = true; /* RING-2: not all that was sent will come. */
+    if ((p->parked_members >> index & 1) != 0)
+        p->parked_torn = true;
 }
 
 void links_drop(struct peer *p, uint32_t seat, struct actions *actions)
 {
     actions_add(actions, ACTION_CLOSE)->link = p->seats[seat].link;
     forget(p, seat);
+}
+
+void links_ban(struct peer *p, uint32_t seat, struct actions *actions)
+{
+    memcpy(peer_trace(p, actions, TRACE_BANNED)->name, p->seats[seat].name,
+           NAME_SIZE);
+    p->seats[seat].banned = true;
+    links_drop(p, seat, actions);
 }
 
 /* It failed, or nobody answered there: wait twice as long. */
@@ -207,7 +264,7 @@ static void greet(struct peer *p, uint32_t index, uint32_t link,
 
     for (uint32_t i = 1; i < p->seat_count; i++)
         if (p->seats[i].dialled == link)
-            p->seats[i].dialled = PEER_NO_LINK;
+            dial_later(p, &p->seats[i]); /* Should it not be the one. */
     if (link == p->contact_link)
         p->contact_link = PEER_NO_LINK;
     seat->link = link;
@@ -235,10 +292,12 @@ void links_meet(struct peer *p, uint32_t link, const struct msg_meet *meet,
                 struct actions *actions)
 {
     const char *why = objection(p, meet);
-    const uint32_t seat = why == NULL ? find_or_add(p, meet->name) : 0;
+    uint32_t seat = 0;
 
     if (links_seat(p, link) != PEER_NO_SEAT)
         return; /* It has said so. */
+    if (why == NULL)
+        seat = find_or_replace(p, meet->name);
     if (why == NULL && seat == PEER_NO_SEAT)
         why = "the ring is full";
     if (why == NULL && p->seats[seat].banned)
@@ -280,11 +339,15 @@ static void compare_views(struct peer *p, uint32_t index, bool broken)
 }
 
 void links_roster(struct peer *p, uint32_t index,
-                  const struct msg_roster *roster)
+                  const struct msg_roster *roster, struct actions *actions)
 {
     uint64_t hears = SEAT(index);
     uint64_t members = 0;
 
+    if (roster->view.number >= PEER_VIEWS) {
+        links_ban(p, index, actions);
+        return;
+    }
     for (uint32_t i = 0; i < roster->count; i++) {
         const struct ring_known *known = &roster->known[i];
         const uint32_t at = find_or_add(p, known->name);
@@ -363,9 +426,24 @@ static bool may_contact(const struct peer *p)
            !is_linked(p);
 }
 
+/* A number that no link has: whoever answered a dial may be another than was
+ * meant, and that link stays. */
+static uint32_t free_number(const struct peer *p)
+{
+    uint32_t number = PEER_DIALLED + 1;
+
+    for (uint32_t i = 1; i < p->seat_count; i++)
+        if (p->seats[i].link == number || p->seats[i].dialled == number) {
+            number++;
+            i = 0; /* Look again from the first. */
+        }
+    return number;
+}
+
 static void dial(struct peer *p, struct actions *actions)
 {
     struct action *action;
+    uint32_t number;
 
     if (may_contact(p) && p->now >= p->contact_at) {
         p->contact_link = PEER_DIALLED;
@@ -377,7 +455,12 @@ static void dial(struct peer *p, struct actions *actions)
     for (uint32_t i = 1; i < p->seat_count; i++) {
         if (!may_dial(p, i) || p->now < p->seats[i].dial_at)
             continue;
-        p->seats[i].dialled = PEER_DIALLED + i;
+        number = free_number(p);
+        if (number >= PEER_DIALLED + PEERS_MAX) {
+            dial_later(p, &p->seats[i]); /* Others are dialled still. */
+            continue;
+        }
+        p->seats[i].dialled = number;
         p->seats[i].dial_at = p->now;
         action = actions_add(actions, ACTION_CONNECT);
         action->link = p->seats[i].dialled;

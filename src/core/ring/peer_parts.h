@@ -3,7 +3,8 @@
  *
  *   peer.c          events, phases, the end
  *   peer_links.c    who is there: dialling, MEET, ROSTER, BEAT, silence
- *   peer_council.c  views: PROPOSE, REPORT, STATE, doubt
+ *   peer_council.c  views: PROPOSE, REPORT, STATE
+ *   peer_doubt.c    two that differ: going back, and who was wrong
  *   peer_round.c    rounds: COMPUTE, SLICE, feed, receipts
  */
 #ifndef CORE_RING_PEER_PARTS_H
@@ -35,7 +36,7 @@ void links_down(struct peer *p, uint32_t link);
 void links_meet(struct peer *p, uint32_t link, const struct msg_meet *meet,
                 struct actions *actions);
 void links_roster(struct peer *p, uint32_t index,
-                  const struct msg_roster *roster);
+                  const struct msg_roster *roster, struct actions *actions);
 void links_reject(struct peer *p, uint32_t link, const char *reason,
                   struct actions *actions);
 /* Of a greeted link; PEER_NO_SEAT. */
@@ -43,6 +44,8 @@ uint32_t links_seat(const struct peer *p, uint32_t link);
 uint32_t links_find(const struct peer *p, const char *name);
 /* The link is closed, and what was known of the other side forgotten. */
 void links_drop(struct peer *p, uint32_t seat, struct actions *actions);
+/* ... and it is not let in again: it sent what no peer sends. */
+void links_ban(struct peer *p, uint32_t seat, struct actions *actions);
 /* Silence, dials and beats that are due; and when the next is. */
 void links_tend(struct peer *p, struct actions *actions);
 /* The last thing of a step: ROSTERs, if something is new. */
@@ -66,11 +69,28 @@ void council_state(struct peer *p, uint32_t seat, const struct msg_state *state,
                    struct actions *actions);
 /* Nobody computes or measures any more: HALTING goes on. */
 void council_halted(struct peer *p, struct actions *actions);
+/* Lets go of the round; what the driver reads must not change under it. */
+void council_halt(struct peer *p, struct actions *actions);
+/* A REPORT to all members. */
+void council_say(struct peer *p, const struct ring_stand *stand, bool doubt,
+                 struct actions *actions);
+
+/* --- peer_doubt.c --- */
+/* By its slice the weights of that seat are others than they are here; named
+ * once it is known who is right. */
+void doubt_accuse(struct peer *p, uint32_t seat, const struct round_key *key);
 /* Equal positions, unequal states. */
-void council_doubt(struct peer *p, struct actions *actions);
+void doubt_raise(struct peer *p, struct actions *actions);
 /* The name of the weights of a step is known: who was right? */
-void council_settle(struct peer *p, uint32_t step, uint64_t name,
-                    struct actions *actions);
+void doubt_settle(struct peer *p, uint32_t step, uint64_t name,
+                  struct actions *actions);
+/* Nobody computes any more: go. */
+void doubt_go_back(struct peer *p, struct actions *actions);
+/* To where the last view began, or, if it is not `anchored`, to the beginning.
+ */
+enum err doubt_return(struct peer *p, bool anchored, struct actions *actions);
+/* The name of the weights of an earlier step; 0: not known any more. */
+uint64_t doubt_past(const struct peer *p, uint32_t step);
 
 /* --- peer_round.c --- */
 void peer_round_open(struct peer *p, struct actions *actions);
@@ -78,7 +98,5 @@ void peer_round_computed(struct peer *p, const struct event *event,
                          struct actions *actions);
 void peer_round_slice(struct peer *p, uint32_t seat,
                       const struct msg_slice *msg, struct actions *actions);
-/* The receipt that the total waited for has its hash. */
-void peer_round_feed(struct peer *p, struct actions *actions);
 
 #endif /* CORE_RING_PEER_PARTS_H */

@@ -60,6 +60,12 @@ static void send_part(struct peer *p, uint32_t rank, struct slice_range range,
     out->count = range.end - range.at;
     out->loss = (flags & (SLICE_TOOBIG | SLICE_RANGE)) == 0 ? p->own.loss : 0;
     out->sum = p->own.sum + range.at;
+    /* Of what goes whole nobody says that it has added it up. */
+    if (p->own_seal != NULL && range.end > range.at &&
+        dims_of(p) > p->options.small) {
+        out->seal = p->own_seal;
+        out->number = seal_number(p->own_seal);
+    }
     p->stats.coordinates += out->count;
 }
 
@@ -97,38 +103,67 @@ static void send_total(struct peer *p, struct slice_range range,
         out->at = range.at;
         out->count = range.end - range.at;
         out->sum = p->here.total.sum + range.at;
+        if (p->here.seal != NULL && range.end > range.at) {
+            out->seal = p->here.seal;
+            out->number = seal_number(p->here.seal);
+        }
         p->stats.coordinates += out->count;
     }
 }
 
-/* Segments of own slice that are complete, in order; if something does not fit
- * its sums are of no use to anybody. */
-static void send_totals(struct peer *p, struct actions *actions)
+static bool is_unfit(const struct peer *p)
 {
-    const struct slice_shape shape = shape_of(p, dims_of(p));
-    const uint32_t segments = exchange_segments(&shape);
+    return (p->here.flags & (SLICE_TOOBIG | SLICE_RANGE)) != 0;
+}
 
-    if (slice_whole(&shape))
-        return;
-    while (p->told < segments && exchange_ready(&p->here, &shape, p->told)) {
-        const struct slice_range segment = exchange_segment(&shape, p->told);
-        const bool fits = (p->here.flags & (SLICE_TOOBIG | SLICE_RANGE)) == 0;
-
-        send_total(p, fits ? segment : (struct slice_range){0, 0}, actions);
-        p->told = fits ? p->told + 1 : segments;
+/* RING-9: what was not read in time is as a message that did not come. */
+static void blame(struct peer *p, const struct slice_blame *blame,
+                  struct actions *actions)
+{
+    for (uint32_t rank = 0; rank < p->view.count; rank++) {
+        if ((blame->gone >> rank & 1) != 0)
+            links_drop(p, p->view.seat[rank], actions);
+        else if ((blame->bad >> rank & 1) != 0)
+            links_ban(p, p->view.seat[rank], actions);
     }
 }
 
+/* Segments of own slice that are complete, in order; if something does not fit
+ * its sums are of no use to anybody.  False: the view is broken. */
+static bool send_totals(struct peer *p, struct actions *actions)
+{
+    const struct slice_shape shape = shape_of(p, dims_of(p));
+    const uint32_t segments = exchange_segments(&shape);
+    struct slice_blame found;
+
+    while (p->told < segments && exchange_ready(&p->here, &shape, p->told)) {
+        const struct slice_range segment = exchange_segment(&shape, p->told);
+        const bool fits = !is_unfit(p);
+
+        if (fits && p->here.settled <= p->told &&
+            !exchange_settle(&p->here, &shape, &found)) {
+            blame(p, &found, actions);
+            return false;
+        }
+        if (!slice_whole(&shape))
+            send_total(p, fits ? segment : (struct slice_range){0, 0}, actions);
+        p->told = fits ? p->told + 1 : segments;
+    }
+    return true;
+}
+
 /* --- what comes in -------------------------------------------------------- */
+
+static void end_round(struct peer *p, struct actions *actions);
 
 static void try_feed(struct peer *p, struct actions *actions)
 {
     const struct slice_shape shape = shape_of(p, dims_of(p));
 
-    send_totals(p, actions);
-    if (p->phase == PEER_ROUND && exchange_complete(&p->here, &shape)) {
+    if (send_totals(p, actions) && p->phase == PEER_ROUND &&
+        exchange_complete(&p->here, &shape)) {
         p->phase = PEER_COMMITTING;
-        peer_round_feed(p, actions);
+        end_round(p, actions);
     }
 }
 
@@ -158,14 +193,6 @@ static uint32_t rank_of(const struct peer *p, uint32_t seat)
     return PEER_NO_SEAT;
 }
 
-static void shut_out(struct peer *p, uint32_t seat, struct actions *actions)
-{
-    memcpy(peer_trace(p, actions, TRACE_BANNED)->name, p->seats[seat].name,
-           NAME_SIZE);
-    p->seats[seat].banned = true;
-    links_drop(p, seat, actions);
-}
-
 void peer_round_slice(struct peer *p, uint32_t seat,
                       const struct msg_slice *msg, struct actions *actions)
 {
@@ -185,8 +212,10 @@ void peer_round_slice(struct peer *p, uint32_t seat,
     if (!now && BUG(BUG_RING_EARLY))
         return;
     if ((now && !same_question(&msg->key, &p->key)) ||
-        (x->open && !same_question(&msg->key, &x->key))) {
-        council_doubt(p, actions);
+        (x->open &&
+         (msg->dims != x->dims || !same_question(&msg->key, &x->key)))) {
+        doubt_accuse(p, seat, &msg->key);
+        doubt_raise(p, actions);
         return;
     }
     if (msg->dims == 0 || msg->dims > p->trainer.sum_dims ||
@@ -195,7 +224,7 @@ void peer_round_slice(struct peer *p, uint32_t seat,
     else
         fate = exchange_take(x, &shape, &p->view, rank, msg, &done);
     if (fate == SLICE_BAD)
-        shut_out(p, seat, actions);
+        links_ban(p, seat, actions);
     else if (now && fate == SLICE_COUNTED)
         try_feed(p, actions);
 }
@@ -220,7 +249,7 @@ static void name_round(struct peer *p, struct actions *actions)
         return;
     p->past[p->key.step % PEER_PAST].step = p->key.step;
     p->past[p->key.step % PEER_PAST].name = p->key.weights;
-    council_settle(p, p->key.step, p->key.weights, actions);
+    doubt_settle(p, p->key.step, p->key.weights, actions);
 }
 
 /* Own chunks are computed, or there are none. */
@@ -240,6 +269,8 @@ static void compute(struct peer *p, struct actions *actions)
 {
     struct action *action;
 
+    if (p->own_seal != NULL)
+        seal_break(p->own_seal);
     p->own.dims = dims_of(p);
     tally_blank(&p->own);
     p->own.loss = 0;
@@ -281,12 +312,15 @@ void peer_round_open(struct peer *p, struct actions *actions)
         return;
     }
     name_round(p, actions);
+    if (p->phase >= PEER_ENDING)
+        return; /* It was wrong once too often. */
     early = p->early;
     p->early = p->here;
     p->here = early;
     exchange_blank(&p->early);
-    if (p->here.open && !same_question(&p->here.key, &p->key)) {
-        council_doubt(p, actions);
+    if (p->here.open &&
+        (p->here.dims != dims_of(p) || !same_question(&p->here.key, &p->key))) {
+        doubt_raise(p, actions);
         return;
     }
     p->phase = PEER_ROUND;
@@ -343,7 +377,19 @@ static enum trainer_next refuse(struct peer *p)
     return next;
 }
 
-static enum trainer_next feed(struct peer *p)
+/* The total as numbers, if nothing of it has changed while it was read. */
+static bool decode(struct peer *p, bool *good, struct actions *actions)
+{
+    const struct slice_shape shape = shape_of(p, dims_of(p));
+    struct slice_blame found = {0, 0};
+
+    *good = exchange_decode(&p->here, &shape, p->trainer.exponent, p->sums,
+                            &found.gone);
+    blame(p, &found, actions);
+    return found.gone == 0;
+}
+
+static enum trainer_next feed(struct peer *p, bool good)
 {
     struct total total = {.sums = p->sums,
                           .exactness = EXACT_BITWISE,
@@ -351,14 +397,9 @@ static enum trainer_next feed(struct peer *p)
                           .answered = p->view.count,
                           .chunks = p->options.chunks,
                           .attempts = p->key.attempt};
-    struct tally *sum = &p->here.total;
-    const uint32_t room = sum->dims;
-    bool good;
+    const struct tally sum = {.dims = dims_of(p), .loss = p->here.total.loss};
 
-    sum->dims = dims_of(p);
-    good = tally_gradient(sum, p->trainer.exponent, p->sums);
-    total.loss = tally_loss_value(sum, p->trainer.exponent);
-    sum->dims = room;
+    total.loss = tally_loss_value(&sum, p->trainer.exponent);
     if (!good || !isfinite(total.loss))
         return TRAINER_RANGE;
     return trainer_feed(&p->trainer, &total);
@@ -404,15 +445,11 @@ static void commit(struct peer *p, struct actions *actions)
         peer_next(p, actions);
         return;
     }
-    switch (trainer_commit(&p->trainer, &record, is_urgent(p),
-                           trainer_may_put_off(&p->trainer), actions)) {
+    switch (
+        trainer_commit(&p->trainer, &record, is_urgent(p), false, actions)) {
+    case RECEIPT_PUT_OFF: /* None is: late was false. */
     case RECEIPT_WRITTEN:
         peer_next(p, actions);
-        break;
-    case RECEIPT_PUT_OFF: /* The next round first, then the receipt. */
-        peer_next(p, actions);
-        if (ledger_owes(&p->trainer.ledger, p->trainer.optim.step))
-            trainer_settle(&p->trainer, p->phase == PEER_ROUND, actions);
         break;
     case RECEIPT_CONTRADICTS:
         peer_end(p, actions, ERR_MISMATCH,
@@ -435,20 +472,22 @@ static void fail_stands(struct peer *p, struct actions *actions)
              p->trainer.optim.step);
 }
 
-void peer_round_feed(struct peer *p, struct actions *actions)
+static void end_round(struct peer *p, struct actions *actions)
 {
-    const bool refused = (p->here.flags & (SLICE_TOOBIG | SLICE_RANGE)) != 0;
+    const bool refused = is_unfit(p);
+    bool good = false;
     enum trainer_next next;
 
-    p->waits_receipt = trainer_busy(&p->trainer);
-    if (p->waits_receipt)
-        return; /* INV-5 */
+    if (!refused && !decode(p, &good, actions)) {
+        p->phase = PEER_ROUND; /* It will not end: the view is broken. */
+        return;
+    }
     p->stopping |= (p->here.flags & SLICE_STOP) != 0;
-    next = refused ? refuse(p) : feed(p);
+    next = refused ? refuse(p) : feed(p, good);
     if (BUG(BUG_RING_AGAIN) && next == TRAINER_STEPPED &&
         p->view.name.number % 4 == 2 && !trainer_done(&p->trainer) &&
         !trainer_due(&p->trainer) && trainer_ask(&p->trainer) == TRAINER_ASKS)
-        next = feed(p);
+        next = feed(p, good);
     exchange_blank(&p->here);
     if (next == TRAINER_AGAIN) {
         p->key.attempt++;

@@ -11,18 +11,23 @@
 
 #define SOME_SUMS (16 * PACK_BLOCK)
 
-enum err exchange_init(struct exchange *x, uint32_t dims_max, uint32_t segment)
+enum err exchange_init(struct exchange *x, uint32_t dims_max, uint32_t segment,
+                       const struct slice_room *room)
 {
-    *x = (struct exchange){.segments_max = dims_max / segment + 1};
+    *x = (struct exchange){.segments_max = dims_max / segment + 1,
+                           .seal = room->seal};
     x->in = mem_new(x->segments_max, sizeof *x->in);
     if (x->in == NULL)
         return ERR_NOMEM;
-    return tally_init(&x->total, dims_max, 1);
+    return room->seal != NULL ? tally_init_at(&x->total, dims_max, 1, room->sum)
+                              : tally_init(&x->total, dims_max, 1);
 }
 
 void exchange_close(struct exchange *x)
 {
     mem_free(x->in);
+    if (x->seal != NULL)
+        x->total.sum = NULL; /* It was lent. */
     tally_close(&x->total);
     *x = (struct exchange){0};
 }
@@ -30,8 +35,11 @@ void exchange_close(struct exchange *x)
 void exchange_blank(struct exchange *x)
 {
     x->open = false;
-    x->parts = x->ended = 0;
+    x->parts = x->ended = x->added = 0;
     x->flags = 0;
+    x->settled = 0;
+    memset(x->part, 0, sizeof x->part);
+    memset(x->of, 0, sizeof x->of);
     memset(x->in, 0, x->segments_max * sizeof *x->in);
     memset(x->got, 0, sizeof x->got);
     x->total.loss = 0;
@@ -101,6 +109,9 @@ bool exchange_complete(const struct exchange *x,
 {
     if (x->ended != all_ranks(shape))
         return false;
+    if ((x->flags & (SLICE_TOOBIG | SLICE_RANGE)) == 0 &&
+        x->settled < exchange_segments(shape))
+        return false;
     for (uint32_t rank = 0; rank < shape->ranks && !slice_whole(shape);
          rank++) {
         const struct slice_range slice = slice_of(shape, rank);
@@ -158,15 +169,35 @@ static bool add_message(struct exchange *x, const struct msg_slice *msg,
                             : add_packed(to, &msg->packed, first);
 }
 
-/* The zeros that nobody wrote. */
-static void clear_untouched(struct exchange *x, const struct slice_shape *shape,
-                            uint32_t number)
+/* From here on others are told of what will be in it.  Who may still read what
+ * was: nobody who will count (LENT SUMS). */
+static void open(struct exchange *x, const struct round_key *key, uint32_t dims)
 {
-    const struct slice_range segment = exchange_segment(shape, number);
+    if (x->open)
+        return;
+    if (x->seal != NULL)
+        seal_break(x->seal);
+    x->open = true;
+    x->key = *key;
+    x->dims = dims;
+}
 
-    if (x->in[number] == 0)
-        memset(x->total.sum + segment.at, 0,
-               (segment.end - segment.at) * sizeof *x->total.sum);
+/* All segments of one vector are lent, or none; `some`: of those before was
+ * taken what was not. */
+static bool lend(struct lent *lent, const struct msg_slice *msg, bool some)
+{
+    const struct lent here = {
+        .sum = msg->sum - msg->at, .seal = msg->seal, .number = msg->number};
+
+    if (lent->sum == NULL && !some)
+        *lent = here;
+    return lent->sum == here.sum && lent->seal == here.seal &&
+           lent->number == here.number;
+}
+
+static bool holds(const struct lent *lent)
+{
+    return lent->seal == NULL || seal_holds(lent->seal, lent->number);
 }
 
 /* --- parts ---------------------------------------------------------------- */
@@ -189,18 +220,32 @@ static void note_ended(struct exchange *x, const struct slice_shape *shape,
     x->ended |= UINT64_C(1) << rank;
 }
 
+/* Is nothing of own slice's segment in the total yet? */
+static bool is_blank(const struct exchange *x, uint32_t number)
+{
+    return (x->in[number] & x->added) == 0;
+}
+
+/* What says that there is something it does not send sums of, is believed. */
+static bool does_not_fit(const struct msg_slice *msg)
+{
+    return (msg->flags & (SLICE_TOOBIG | SLICE_RANGE)) != 0;
+}
+
 /* A part without sums: all segments of it are in. */
-static enum slice_fate
-take_empty(struct exchange *x, const struct slice_shape *shape, uint32_t rank)
+static enum slice_fate take_empty(struct exchange *x,
+                                  const struct slice_shape *shape,
+                                  uint32_t rank, const struct msg_slice *msg)
 {
     const uint64_t bit = UINT64_C(1) << rank;
+    const struct slice_range own = slice_of(shape, shape->self);
 
+    if (own.at < own.end && msg->first < msg->end && !does_not_fit(msg))
+        return SLICE_BAD;
     if ((x->parts & bit) != 0)
         return SLICE_TWICE;
-    for (uint32_t i = 0; i < exchange_segments(shape); i++) {
-        clear_untouched(x, shape, i);
+    for (uint32_t i = 0; i < exchange_segments(shape); i++)
         x->in[i] |= bit;
-    }
     return SLICE_COUNTED;
 }
 
@@ -222,8 +267,12 @@ static enum slice_fate take_segment(struct exchange *x,
         return SLICE_BAD;
     if ((x->in[number] & bit) != 0)
         return SLICE_TWICE;
-    if (!add_message(x, msg, x->in[number] == 0))
+    if (msg->seal != NULL ? !lend(&x->part[rank], msg, (x->added & bit) != 0)
+                          : x->part[rank].sum != NULL ||
+                                !add_message(x, msg, is_blank(x, number)))
         return SLICE_BAD;
+    if (msg->seal == NULL)
+        x->added |= bit;
     x->in[number] |= bit;
     *done = segment;
     return SLICE_COUNTED;
@@ -241,7 +290,7 @@ static enum slice_fate take_part(struct exchange *x,
     /* RING-3: these chunks and no others are the sender's in this view. */
     if (msg->first != view->first[rank] || msg->end != view->end[rank])
         return SLICE_BAD;
-    fate = msg->count == 0 ? take_empty(x, shape, rank)
+    fate = msg->count == 0 ? take_empty(x, shape, rank, msg)
                            : take_segment(x, shape, rank, msg, done);
     if (fate != SLICE_COUNTED)
         return fate;
@@ -263,14 +312,21 @@ static enum slice_fate take_total(struct exchange *x,
 {
     const struct slice_range slice = slice_of(shape, rank);
     const uint32_t count = slice.end - slice.at;
+    const bool lent = x->of[rank].sum != NULL;
 
     if (slice_whole(shape))
         return SLICE_BAD;
     if (x->got[rank] > count)
         return SLICE_TWICE;
+    /* Without sums what lies there would be fed: those of another round. */
+    if (msg->count == 0 && x->got[rank] < count && !does_not_fit(msg))
+        return SLICE_BAD;
     if (msg->count > 0 &&
         (msg->at != slice.at + x->got[rank] ||
-         msg->count > count - x->got[rank] || !add_message(x, msg, true)))
+         msg->count > count - x->got[rank] ||
+         (msg->seal != NULL
+              ? !lend(&x->of[rank], msg, x->got[rank] > 0 && !lent)
+              : lent || !add_message(x, msg, true))))
         return SLICE_BAD;
     if (!BUG(BUG_RING_REFUSAL))
         x->flags |= msg->flags;
@@ -291,16 +347,11 @@ enum slice_fate exchange_take(struct exchange *x,
     if (msg->dims != shape->dims || msg->dims > x->total.dims ||
         (uint64_t)msg->at + msg->count > msg->dims)
         return SLICE_BAD;
-    if (!x->open) {
-        x->open = true;
-        x->key = msg->key;
-        x->dims = msg->dims;
-    }
+    open(x, &msg->key, msg->dims);
     return msg->total ? take_total(x, shape, rank, msg)
                       : take_part(x, shape, view, rank, msg, done);
 }
 
-/* Own sums are in bound; that all together are tally_gradient finds out. */
 void exchange_give(struct exchange *x, const struct slice_shape *shape,
                    const struct round_key *key, const struct tally *own,
                    uint8_t flags)
@@ -308,21 +359,93 @@ void exchange_give(struct exchange *x, const struct slice_shape *shape,
     const uint64_t bit = UINT64_C(1) << shape->self;
 
     CHECK((x->parts & bit) == 0);
-    x->open = true;
-    x->key = *key;
-    x->dims = shape->dims;
+    open(x, key, shape->dims);
     x->flags |= flags;
-    for (uint32_t i = 0; i < exchange_segments(shape); i++) {
-        const struct slice_range segment = exchange_segment(shape, i);
-
-        clear_untouched(x, shape, i);
-        for (uint32_t j = segment.at; own != NULL && j < segment.end; j++)
-            x->total.sum[j] =
-                (int64_t)((uint64_t)x->total.sum[j] + (uint64_t)own->sum[j]);
+    for (uint32_t i = 0; i < exchange_segments(shape); i++)
         x->in[i] |= bit;
-    }
-    if (own != NULL)
+    if (own != NULL) {
+        x->part[shape->self].sum = own->sum;
         x->total.loss += own->loss;
+    }
     x->parts |= bit;
     x->ended |= bit;
+}
+
+/* --- totals --------------------------------------------------------------- */
+
+/* What was lent of a segment, onto what is there.  Own sums are in bound; that
+ * all together are exchange_decode finds out. */
+static uint64_t join(struct exchange *x, const struct slice_shape *shape,
+                     struct slice_range range, bool blank)
+{
+    const int64_t *sums[PEERS_MAX];
+    uint32_t ranks[PEERS_MAX];
+    uint32_t count = 0;
+    uint64_t bad, whose = 0;
+
+    for (uint32_t rank = 0; rank < shape->ranks; rank++) {
+        if (x->part[rank].sum == NULL)
+            continue;
+        ranks[count] = rank;
+        sums[count++] = x->part[rank].sum + range.at;
+    }
+    if (count == 0 && blank)
+        memset(x->total.sum + range.at, 0,
+               (range.end - range.at) * sizeof *x->total.sum);
+    if (count == 0)
+        return 0;
+    bad = tally_add_up(sums, count, range.end - range.at, blank, x->total.pool,
+                       x->total.sum + range.at);
+    for (uint32_t i = 0; i < count; i++)
+        whose |= (bad >> i & 1) << ranks[i];
+    return whose;
+}
+
+static uint64_t gone_of(const struct lent *lent, uint32_t ranks)
+{
+    uint64_t gone = 0;
+
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        if (!holds(&lent[rank]) && !BUG(BUG_RING_UNSEALED))
+            gone |= UINT64_C(1) << rank;
+    return gone;
+}
+
+bool exchange_settle(struct exchange *x, const struct slice_shape *shape,
+                     struct slice_blame *blame)
+{
+    const uint32_t number = x->settled;
+
+    CHECK(exchange_ready(x, shape, number));
+    *blame = (struct slice_blame){0, 0};
+    if (shape->ranks == 1) { /* All that there is lies in own tally. */
+        x->of[0] = x->part[0];
+        x->settled = exchange_segments(shape);
+        return true;
+    }
+    blame->bad =
+        join(x, shape, exchange_segment(shape, number), is_blank(x, number));
+    blame->gone = gone_of(x->part, shape->ranks);
+    blame->bad &= ~blame->gone; /* Whoever wrote there meanwhile. */
+    x->settled++;
+    return (blame->gone | blame->bad) == 0;
+}
+
+bool exchange_decode(const struct exchange *x, const struct slice_shape *shape,
+                     const int16_t *exponent, double *gradient, uint64_t *gone)
+{
+    const bool whole = slice_whole(shape);
+    bool good = tally_loss_in_bound(x->total.loss);
+
+    for (uint32_t rank = 0; rank < (whole ? 1 : shape->ranks); rank++) {
+        const struct slice_range slice = slice_of(shape, rank);
+        const int64_t *const sum =
+            x->of[rank].sum != NULL ? x->of[rank].sum : x->total.sum;
+
+        good &= tally_numbers(sum + slice.at, exponent + slice.at,
+                              slice.end - slice.at, x->total.pool,
+                              gradient + slice.at);
+    }
+    *gone = gone_of(x->of, shape->ranks);
+    return good;
 }

@@ -19,6 +19,16 @@
  *
  * RING-3  A part counts once, with the chunks that the view gives its sender.
  * RING-4  What does not fit is known to all: flags are united like sums.
+ *
+ * LENT SUMS.  Where a message's sums stay where they are (its seal) they are
+ * not added, or copied, when it comes: what parts of own slice were lent is
+ * added up in one pass once all are in, and another's total is decoded where
+ * it lies.  After each of the two the seals are looked at (RING-9).  Between
+ * members of a view they hold: a peer writes its next tally when it has all
+ * totals, and so all have added up what it lent; and a total of the round
+ * after next when all have sent theirs of the next, and so have decoded this
+ * one.  Whoever was left behind may find other numbers there, and takes the
+ * link for broken.
  */
 #ifndef CORE_RING_SLICES_H
 #define CORE_RING_SLICES_H
@@ -29,6 +39,7 @@
 #include "base/err.h"
 #include "core/msg.h"
 #include "core/ring/council.h"
+#include "core/ring/seal.h"
 #include "math/exact/tally.h"
 
 struct slice_range {
@@ -45,6 +56,19 @@ struct slice_shape {
 struct slice_range slice_of(const struct slice_shape *shape, uint32_t rank);
 bool slice_whole(const struct slice_shape *shape);
 
+/* Memory of one vector that others may read in place; zeroed: none. */
+struct slice_room {
+    int64_t *sum; /* As many as the longest sums have. */
+    struct seal *seal;
+};
+
+/* Sums that stay where they are. */
+struct lent {
+    const int64_t *sum; /* Of coordinate 0; NULL: nothing was lent. */
+    const struct seal *seal;
+    uint64_t number;
+};
+
 /* One tally's. */
 struct exchange {
     bool open;            /* Somebody's part is in, or a total. */
@@ -57,10 +81,17 @@ struct exchange {
     uint32_t got[PEERS_MAX]; /* Coordinates of each rank's total. */
     uint8_t flags;
     struct tally total; /* Sums and loss; its chunks are not used. */
+    struct seal *seal;  /* Of these sums, if others may read them. */
+    uint64_t added;     /* Ranks whose parts are in `total`, as far as ... */
+    uint32_t settled;   /* ... these segments; before, all are. */
+    struct lent part[PEERS_MAX]; /* Of own slice, ... */
+    struct lent of[PEERS_MAX];   /* ... and totals of the others'. */
 };
 
+/* `room` is where the total is to lie; of zeros: anywhere. */
 MUST_CHECK enum err exchange_init(struct exchange *x, uint32_t dims_max,
-                                  uint32_t segment);
+                                  uint32_t segment,
+                                  const struct slice_room *room);
 void exchange_close(struct exchange *x); /* Zeroed memory is safe to close. */
 void exchange_blank(struct exchange *x);
 
@@ -79,19 +110,35 @@ enum slice_fate exchange_take(struct exchange *x,
                               const struct msg_slice *msg,
                               struct slice_range *done);
 
-/* Own tally into own slice; NULL: it has nothing but flags. */
+/* Own tally, which stays until all is complete, into own slice; NULL: it has
+ * nothing but flags. */
 void exchange_give(struct exchange *x, const struct slice_shape *shape,
                    const struct round_key *key, const struct tally *own,
                    uint8_t flags);
 
+/* Ranks, as bits. */
+struct slice_blame {
+    uint64_t gone; /* What they lent is not there any more. */
+    uint64_t bad;  /* It is out of bound. */
+};
+
 /* Are all parts of this segment in?  `number` of own slice's. */
 bool exchange_ready(const struct exchange *x, const struct slice_shape *shape,
                     uint32_t number);
+/* Adds up the next segment, which is ready.  False: *blame says why, and the
+ * total is of no use. */
+MUST_CHECK bool exchange_settle(struct exchange *x,
+                                const struct slice_shape *shape,
+                                struct slice_blame *blame);
 uint32_t exchange_segments(const struct slice_shape *shape);
 struct slice_range exchange_segment(const struct slice_shape *shape,
                                     uint32_t number);
 /* Is the whole total here? */
 bool exchange_complete(const struct exchange *x,
                        const struct slice_shape *shape);
+/* The whole total as numbers; returns what tally_gradient does.  It counts only
+ * if nobody is *gone. */
+bool exchange_decode(const struct exchange *x, const struct slice_shape *shape,
+                     const int16_t *exponent, double *gradient, uint64_t *gone);
 
 #endif /* CORE_RING_SLICES_H */

@@ -60,7 +60,8 @@ struct record {
     double rescale;        /* Factor on the sum; 1 unless approximate. */
     double objective;      /* PASS: of held-out rows. */
     uint32_t best_step;    /* PASS: after which it was least. */
-    struct digest weights; /* After the step; JOB: of the configuration. */
+    struct digest weights; /* After the step: trainer_hash; JOB: of the
+                              configuration. */
     char code[RECORD_CODE_SIZE];
     uint32_t stragglers, k, planned;  /* VIEW: of the code wanted, for so many
                                          slots; ... */

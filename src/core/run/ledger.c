@@ -13,7 +13,6 @@ enum err ledger_init(struct ledger *ledger,
                      const struct ledger_options *options, size_t state_size)
 {
     CHECK(options->checkpoint_steps > 0);
-    CHECK(options->late_receipts <= LEDGER_LATE);
     *ledger = (struct ledger){.options = *options, .state_size = state_size};
     ledger->checkpoint = mem_new(checkpoint_bytes(state_size), 1);
     return ledger->checkpoint == NULL ? ERR_NOMEM : ERR_OK;
@@ -111,25 +110,10 @@ static void append(struct ledger *ledger, const struct record *record,
     write_journal(ledger, bytes, RECORD_BYTES, sync, actions);
 }
 
-/* The place of the first receipt that is due; LEDGER_LATE: none is. */
-static uint32_t first_due(const struct ledger *ledger)
-{
-    uint32_t first = LEDGER_LATE;
-
-    for (uint32_t i = 0; i < LEDGER_LATE; i++) {
-        const struct late_receipt *late = &ledger->late[i];
-
-        if (late->due && (first == LEDGER_LATE ||
-                          late->record.step < ledger->late[first].record.step))
-            first = i;
-    }
-    return first;
-}
-
 void ledger_append(struct ledger *ledger, const struct record *record,
                    bool sync, struct actions *actions)
 {
-    CHECK(first_due(ledger) == LEDGER_LATE); /* INV-5 */
+    CHECK(!ledger->due); /* INV-5 */
     append(ledger, record, sync, actions);
 }
 
@@ -202,7 +186,7 @@ bool ledger_move(struct ledger *ledger, uint32_t from, uint32_t to)
 {
     const uint32_t last = ledger->replay_first + ledger->replay_count;
 
-    CHECK(first_due(ledger) == LEDGER_LATE); /* INV-5 */
+    CHECK(!ledger->due); /* INV-5 */
     if (to > from)
         return to < last;
     ledger->checkpoint_step = least(ledger->checkpoint_step, to);
@@ -212,95 +196,43 @@ bool ledger_move(struct ledger *ledger, uint32_t from, uint32_t to)
     return false;
 }
 
-/* --- receipts that wait --------------------------------------------------- */
-
-static uint32_t late_at(const struct ledger *ledger, uint32_t step)
-{
-    return step % ledger->options.late_receipts;
-}
+/* --- a receipt that waits ------------------------------------------------- */
 
 /* A step that was promised before is compared with its promise first. */
 bool ledger_may_put_off(const struct ledger *ledger, uint32_t step)
 {
-    return ledger->options.late_receipts > 0 && !ledger->broken &&
-           !ledger_replays(ledger, step);
-}
-
-bool ledger_full(const struct ledger *ledger, uint32_t step)
-{
-    const struct late_receipt *late;
-
-    if (ledger->options.late_receipts == 0)
-        return false;
-    late = &ledger->late[late_at(ledger, step)];
-    return late->due || late->hashing;
-}
-
-bool ledger_owes(const struct ledger *ledger, uint32_t step)
-{
-    const struct late_receipt *late;
-
-    if (ledger->options.late_receipts == 0)
-        return false;
-    late = &ledger->late[late_at(ledger, step)];
-    return late->due && late->record.step == step;
+    return !ledger->broken && !ledger_replays(ledger, step);
 }
 
 void ledger_put_off(struct ledger *ledger, const struct record *receipt)
 {
-    CHECK(!ledger_full(ledger, receipt->step));
-    ledger->late[late_at(ledger, receipt->step)] =
-        (struct late_receipt){.due = true, .record = *receipt};
+    CHECK(!ledger->due);
+    ledger->due = true;
+    ledger->receipt = *receipt;
 }
 
-const struct late_receipt *ledger_due(const struct ledger *ledger)
+bool ledger_owes(const struct ledger *ledger, uint32_t step)
 {
-    const uint32_t first = first_due(ledger);
-
-    return first == LEDGER_LATE ? NULL : &ledger->late[first];
+    return ledger->due && ledger->receipt.step == step;
 }
 
 void ledger_receipt(struct ledger *ledger, const struct digest *weights,
                     struct actions *actions)
 {
-    const uint32_t first = first_due(ledger);
-    struct late_receipt *late;
     bool taken;
 
-    CHECK(first < LEDGER_LATE);
-    late = &ledger->late[first];
-    late->due = false;
+    CHECK(ledger->due);
+    ledger->due = false;
     if (ledger->broken)
         return;
-    late->record.weights = *weights;
-    taken = ledger->checkpoint_taken && late->record.step == ledger->head.step;
-    append(ledger, &late->record, taken, actions);
+    ledger->receipt.weights = *weights;
+    taken =
+        ledger->checkpoint_taken && ledger->receipt.step == ledger->head.step;
+    append(ledger, &ledger->receipt, taken, actions);
     if (taken) {
         ledger->head.weights = *weights;
         ledger->head_known = true;
     }
-}
-
-void ledger_ask_hash(struct ledger *ledger, uint32_t step,
-                     struct actions *actions)
-{
-    struct late_receipt *late = &ledger->late[late_at(ledger, step)];
-
-    CHECK(late->due && late->record.step == step && !late->hashing);
-    actions_add(actions, ACTION_RECEIPT)->step = step;
-    late->hashing = true;
-}
-
-void ledger_hashed(struct ledger *ledger, uint32_t step,
-                   const struct digest *weights)
-{
-    struct late_receipt *late = &ledger->late[late_at(ledger, step)];
-
-    CHECK(late->hashing);
-    late->hashing = false;
-    late->known = late->due && weights != NULL;
-    if (late->known)
-        late->record.weights = *weights;
 }
 
 /* --- checkpoints ---------------------------------------------------------- */
@@ -366,11 +298,5 @@ void ledger_check(const struct ledger *ledger, uint32_t step)
     CHECK(ledger->checkpoint_step <= step);
     CHECK(ledger->saved_step <= ledger->checkpoint_step);
     CHECK(!ledger->checkpoint_taken || ledger->checkpoint_busy);
-    for (uint32_t i = 0; i < LEDGER_LATE; i++) {
-        const struct late_receipt *late = &ledger->late[i];
-
-        CHECK(!late->due || /* INV-5 */
-              (late->record.step <= step &&
-               step - late->record.step < ledger->options.late_receipts));
-    }
+    CHECK(!ledger->due); /* INV-5 */
 }

@@ -3,13 +3,12 @@
  * that were promised before, checkpoints.
  *
  * A part of a machine, with no disk of its own: what is to be written goes into
- * the actions (JOURNAL, CHECKPOINT, RECEIPT), what came of it is told by
- * events.  Here live
+ * the actions (JOURNAL, CHECKPOINT), what came of it is told by events.  Here
+ * live
  *
- *   INV-5    a receipt may be written when later rounds are under way, but
- *            after those of earlier steps and before anything else is, with
- *            the hash of the weights it is of; and a step that is computed
- *            again gives what its receipt says
+ *   INV-5    a receipt may be written after the next round has gone out, but
+ *            before anything else is; and a step that is computed again gives
+ *            what its receipt says
  *   STORE-2  the journal is durable before the checkpoint that follows it
  *
  * Only core/run/ledger.c assigns the fields; others may read them.
@@ -28,27 +27,12 @@
 #include "core/run/journal.h"
 #include "core/run/store.h"
 
-#define LEDGER_LATE 4u /* Receipts that may wait. */
-#define LEDGER_RECORDS                                                         \
-    (4u + LEDGER_LATE) /* That one event can bring about.                      \
-                        */
+#define LEDGER_RECORDS 5u /* That one event can bring about. */
 
 struct ledger_options {
     uint32_t checkpoint_steps; /* At most so many steps ... */
     time_us checkpoint_us;     /* ... or so much time between checkpoints. */
     bool sync;                 /* Every step durable before the next. */
-    uint32_t late_receipts;    /* Of so many steps, LEDGER_LATE at most, weights
-                                  may be hashed while later rounds are under
-                                  way, where nothing asks for it before. */
-};
-
-/* Of a step, at step % late_receipts. */
-struct late_receipt {
-    bool due;             /* It is not written yet, ... */
-    bool known;           /* ... but has its hash. */
-    bool hashing;         /* RECEIPT is to come; the driver may be reading the
-                             weights until then. */
-    struct record record; /* But for the hash, if that is not known. */
 };
 
 /* What the journal says of a step that is computed again. */
@@ -68,16 +52,17 @@ struct ledger {
     uint8_t records[LEDGER_RECORDS][RECORD_BYTES];
     uint32_t records_used; /* Of the event at hand. */
 
-    struct late_receipt late[LEDGER_LATE];
+    bool due;              /* The receipt of the last step was put off, ... */
+    struct record receipt; /* ... and is this, but for the weights. */
 
-    uint8_t *checkpoint;    /* Encoded bytes; whoever saves them reads them
-                               until CHECKPOINTED. */
-    size_t state_size;      /* There is room for so much in them. */
-    bool checkpoint_busy;   /* One was taken, and CHECKPOINTED is to come. */
-    bool checkpoint_taken;  /* It is not asked for yet: its receipt has no hash,
-                               or is not durable. */
-    bool head_known;        /* The receipt was written, with its hash. */
-    struct checkpoint head; /* Of the one that was taken. */
+    uint8_t *checkpoint;      /* Encoded bytes; whoever saves them reads them
+                                 until CHECKPOINTED. */
+    size_t state_size;        /* There is room for so much in them. */
+    bool checkpoint_busy;     /* One was taken, and CHECKPOINTED is to come. */
+    bool checkpoint_taken;    /* It is not asked for yet: its receipt is not
+                                 durable. */
+    bool head_known;          /* The receipt was written. */
+    struct checkpoint head;   /* Of the one that was taken. */
     uint32_t checkpoint_step; /* Last durable, or tried for the last time. */
     uint32_t saved_step;      /* Last durable: a resume goes on from it. */
     time_us checkpoint_at;    /* When the last one was taken. */
@@ -107,7 +92,7 @@ void ledger_start(struct ledger *ledger, time_us now);
 void ledger_turn(struct ledger *ledger);
 
 /* Append a record; `sync` makes it durable.  Either is answered by JOURNALED.
- * No receipt may be due: ledger_receipt comes first. */
+ * No receipt may be owed: ledger_receipt comes first. */
 void ledger_append(struct ledger *ledger, const struct record *record,
                    bool sync, struct actions *actions);
 /* Make durable what was appended. */
@@ -134,30 +119,17 @@ bool ledger_move(struct ledger *ledger, uint32_t from, uint32_t to);
 
 /* May the receipt of this step wait for the next round? */
 bool ledger_may_put_off(const struct ledger *ledger, uint32_t step);
-/* The place that the receipt of this step would take still has that of an
- * earlier one, which waits for its hash, or weights that are being hashed: the
- * step has to wait for the driver's RECEIPT. */
-bool ledger_full(const struct ledger *ledger, uint32_t step);
 void ledger_put_off(struct ledger *ledger, const struct record *receipt);
 /* Was that of this step put off, and is not written yet? */
 bool ledger_owes(const struct ledger *ledger, uint32_t step);
-/* The first of those that are due; NULL: none is. */
-const struct late_receipt *ledger_due(const struct ledger *ledger);
-/* Write that one, with its hash. */
+/* Write it, with what names the weights. */
 void ledger_receipt(struct ledger *ledger, const struct digest *weights,
                     struct actions *actions);
-/* Ask the driver for the hash of a step's weights, and for how long that takes
- * keep them as they are. */
-void ledger_ask_hash(struct ledger *ledger, uint32_t step,
-                     struct actions *actions);
-/* RECEIPT: nobody reads those weights any more (NULL: nobody has). */
-void ledger_hashed(struct ledger *ledger, uint32_t step,
-                   const struct digest *weights);
 
 bool ledger_checkpoint_due(const struct ledger *ledger, uint32_t step,
                            time_us now);
 /* Take one: `head` but the state, which is what was written with ledger_state,
- * and but the hash, if its receipt is due. */
+ * and but the weights' name, if its receipt is owed. */
 struct writer ledger_state(struct ledger *ledger);
 void ledger_take(struct ledger *ledger, const struct checkpoint *head,
                  const struct writer *state, time_us now);

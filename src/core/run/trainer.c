@@ -39,12 +39,6 @@ enum err trainer_init(struct trainer *trainer,
     t->exponent = mem_new((size_t)t->sum_dims + 1, sizeof *t->exponent);
     if (t->exponent == NULL)
         return ERR_NOMEM;
-    if (options->kept && options->ledger.late_receipts > 1) {
-        t->late = mem_new((size_t)options->ledger.late_receipts * options->dims,
-                          sizeof *t->late);
-        if (t->late == NULL)
-            return ERR_NOMEM;
-    }
     err = init_early(t);
     if (err != ERR_OK)
         return err;
@@ -60,7 +54,6 @@ void trainer_close(struct trainer *trainer)
     early_close(&trainer->early);
     ledger_close(&trainer->ledger);
     mem_free(trainer->exponent);
-    mem_free(trainer->late);
     *trainer = (struct trainer){0};
 }
 
@@ -157,11 +150,6 @@ bool trainer_at_boundary(const struct trainer *trainer)
     return trainer->optim.round == 0;
 }
 
-bool trainer_busy(const struct trainer *trainer)
-{
-    return ledger_full(&trainer->ledger, trainer->optim.step + 1);
-}
-
 enum trainer_next trainer_ask(struct trainer *trainer)
 {
     struct trainer *t = trainer;
@@ -216,23 +204,12 @@ void trainer_note(struct trainer *trainer, const struct total *total)
     so_far->age_max = total->age_max;
 }
 
-static double *late_weights(const struct trainer *t, uint32_t step)
-{
-    const size_t at = step % t->options.ledger.late_receipts;
-
-    return t->late + at * t->options.dims;
-}
-
-/* Before the step: its receipt may be put off, and then wants its weights. */
-static void place_copies(struct trainer *t)
+static void place_copy(struct trainer *t)
 {
     struct mirror *const mirror = t->options.mirror;
-    struct optim_tap *const tap = &t->optim.tap;
-    const bool taps = optim_taps(&t->optim);
 
-    tap->copy = taps && mirror != NULL ? mirror->open(mirror) : NULL;
-    tap->past =
-        taps && t->late != NULL ? late_weights(t, t->optim.step + 1) : NULL;
+    t->optim.tap.copy =
+        mirror != NULL && optim_taps(&t->optim) ? mirror->open(mirror) : NULL;
 }
 
 enum trainer_next trainer_feed(struct trainer *trainer,
@@ -243,12 +220,12 @@ enum trainer_next trainer_feed(struct trainer *trainer,
         heed(t, scale_stands(t->options.scale, t->what.kind, total->sums));
     bool updated;
 
-    CHECK(!trainer_busy(t)); /* INV-5 */
+    CHECK(!t->ledger.due); /* INV-5: its weights are still there. */
     CHECK(!trainer_due(t));
     if (next != TRAINER_STANDS)
         return next;
     trainer_note(t, total);
-    place_copies(t);
+    place_copy(t);
     updated = optim_feed(&t->optim, total->sums, total->loss);
     if (t->optim.diverged)
         return TRAINER_DIVERGED;
@@ -308,23 +285,26 @@ struct optim_outcome trainer_outcome(const struct trainer *trainer)
     return outcome;
 }
 
-static struct digest hash_of(const struct trainer *t, const double *weights)
+/* The last byte says that it is no SHA-256, and is never 0. */
+static struct digest name_of(const struct trainer *t)
 {
-    const struct trainer_options *o = &t->options;
+    const struct evaluation what = {
+        .kind = EVALUATE_GRADIENT, .w = t->optim.b, .known = t->optim.known};
+    struct digest digest = {.bytes[DIGEST_BYTES - 1] = 1};
+    struct writer out = writer_on(digest.bytes, sizeof digest.bytes);
 
-    return hash_vectors(weights, o->vectors, o->dims / o->vectors, o->length);
+    put_u64(&out, evaluation_name(&what, t->options.dims, t->options.pool));
+    return digest;
 }
 
 struct digest trainer_hash(const struct trainer *trainer)
 {
-    return hash_of(trainer, trainer_weights(trainer));
-}
+    const struct trainer_options *o = &trainer->options;
 
-struct digest trainer_hash_late(const struct trainer *trainer, uint32_t step)
-{
-    return trainer->late == NULL
-               ? trainer_hash(trainer)
-               : hash_of(trainer, late_weights(trainer, step));
+    return o->dims >= RECEIPT_NAMED
+               ? name_of(trainer)
+               : hash_vectors(trainer_weights(trainer), o->vectors,
+                              o->dims / o->vectors, o->length);
 }
 
 /* Once for each step: a receipt and a checkpoint both want it. */
@@ -369,7 +349,6 @@ enum err trainer_take(struct trainer *trainer, const uint8_t *state,
     const uint32_t from = trainer->optim.step;
     enum err err;
 
-    trainer_write_receipts(trainer, actions);
     err = trainer_load(trainer, state, size, NULL);
     if (err == ERR_OK)
         journal_move(trainer, from, head, actions);
@@ -383,7 +362,6 @@ enum err trainer_restart(struct trainer *trainer, const struct checkpoint *head,
     const uint32_t from = t->optim.step;
     enum err err;
 
-    trainer_write_receipts(t, actions);
     optim_close(&t->optim);
     early_close(&t->early);
     scale_begin(t->options.scale);
@@ -410,31 +388,20 @@ void trainer_turn(struct trainer *trainer)
     ledger_turn(&trainer->ledger);
 }
 
-static struct digest hash_due(struct trainer *t, const struct late_receipt *due)
+void trainer_write_receipt(struct trainer *trainer, struct actions *actions)
 {
-    if (due->known)
-        return due->record.weights;
-    /* INV-5: weights are still those of the step, whoever else reads them. */
-    return due->record.step == t->optim.step
-               ? hash_of_step(t)
-               : trainer_hash_late(t, due->record.step);
-}
+    struct digest weights;
 
-void trainer_write_receipts(struct trainer *trainer, struct actions *actions)
-{
-    const struct late_receipt *due;
-
-    while ((due = ledger_due(&trainer->ledger)) != NULL) {
-        const struct digest weights = hash_due(trainer, due);
-
-        ledger_receipt(&trainer->ledger, &weights, actions);
-    }
+    if (!trainer->ledger.due)
+        return;
+    weights = hash_of_step(trainer);
+    ledger_receipt(&trainer->ledger, &weights, actions);
 }
 
 void trainer_journal(struct trainer *trainer, const struct record *record,
                      bool sync, struct actions *actions)
 {
-    trainer_write_receipts(trainer, actions);
+    trainer_write_receipt(trainer, actions);
     ledger_append(&trainer->ledger, record, sync, actions);
 }
 
@@ -459,17 +426,6 @@ enum receipt_fate trainer_commit_pass(struct trainer *trainer, uint64_t job,
     return sync && ledger_waits(ledger) ? RECEIPT_WAITS : RECEIPT_WRITTEN;
 }
 
-/* What was not copied as it was written. */
-static void keep_late(struct trainer *t, uint32_t step)
-{
-    double *const late = late_weights(t, step);
-    const struct optim_tap *const tap = &t->optim.tap;
-    const uint32_t from = tap->past == late ? tap->end : 0;
-
-    pool_copy(t->options.pool, late + from, trainer_weights(t) + from,
-              (t->options.dims - from) * sizeof *late);
-}
-
 enum receipt_fate trainer_commit(struct trainer *trainer,
                                  struct record *receipt, bool sync, bool late,
                                  struct actions *actions)
@@ -478,8 +434,6 @@ enum receipt_fate trainer_commit(struct trainer *trainer,
 
     if (!sync && late && ledger_may_put_off(ledger, receipt->step)) {
         ledger_put_off(ledger, receipt);
-        if (trainer->late != NULL)
-            keep_late(trainer, receipt->step);
         return RECEIPT_PUT_OFF;
     }
     receipt->weights = hash_of_step(trainer);
@@ -488,31 +442,6 @@ enum receipt_fate trainer_commit(struct trainer *trainer,
     if (!ledger_replays(ledger, receipt->step) && !ledger->broken)
         trainer_journal(trainer, receipt, sync, actions);
     return sync && ledger_waits(ledger) ? RECEIPT_WAITS : RECEIPT_WRITTEN;
-}
-
-void trainer_settle(struct trainer *trainer, bool under_way,
-                    struct actions *actions)
-{
-    if (under_way)
-        ledger_ask_hash(&trainer->ledger, trainer->optim.step, actions);
-    else
-        trainer_write_receipts(trainer, actions);
-}
-
-/* Those that have their hash, up to the first that has not.  Who has hashed
- * nothing, and waits for nobody else, leaves it to us. */
-void trainer_hashed(struct trainer *trainer, uint32_t step,
-                    const struct digest *digest, struct actions *actions)
-{
-    const struct late_receipt *due;
-
-    ledger_hashed(&trainer->ledger, step, digest);
-    while ((due = ledger_due(&trainer->ledger)) != NULL && !due->hashing) {
-        const struct digest weights = hash_due(trainer, due);
-
-        ledger_receipt(&trainer->ledger, &weights, actions);
-    }
-    ledger_file(&trainer->ledger, actions);
 }
 
 void trainer_sync(struct trainer *trainer, struct actions *actions)

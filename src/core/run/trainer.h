@@ -35,6 +35,14 @@
 #include "math/exact/scale.h"
 #include "optim/optim.h"
 
+/* Receipts of a model of so many weights, and more, do not have their SHA-256,
+ * which takes longer than all else in a step, but the name by which rounds go
+ * (evaluation_name).  It tells by accident other weights from these, and so
+ * whether a step that is computed again came out as before; it proves nothing
+ * to who would rather be deceived.  The model that a run ends on has its
+ * SHA-256, and so has every checkpoint as a file. */
+#define RECEIPT_NAMED 4096u
+
 /* A place where the driver wants the weights that a step makes, as well. */
 struct mirror {
     /* Called when they are about to be written: room for them, the same until
@@ -48,7 +56,7 @@ struct trainer_options {
     struct pool *pool;     /* Borrowed, for long vectors; NULL: none. */
     struct mirror *mirror; /* Borrowed; NULL: none. */
     uint32_t dims;    /* optim_dims: so many vectors, of each of which ... */
-    uint32_t vectors; /* ... `length` are hashed, the rest is padding. */
+    uint32_t vectors; /* ... `length` are hashed, the rest is padding, 0. */
     uint32_t length;
     uint32_t sums_min; /* Sums may be longer than the optimiser's. */
     bool kept;         /* There is a ledger; the star has one: */
@@ -92,8 +100,6 @@ struct trainer {
     struct total so_far;  /* Of the step at hand: its rounds. */
     struct digest hashed; /* Of the weights after step ... */
     uint32_t hashed_step; /* ... this; 0: none yet. */
-    double *late; /* Weights of the last steps, for late receipts; NULL: only
-                     the last one's may wait, and its weights stay. */
     struct ledger ledger;
 };
 
@@ -126,8 +132,7 @@ MUST_CHECK enum err trainer_restart(struct trainer *trainer,
 
 /* ASKS, DONE, DIVERGED.  Trials that cannot be evaluated are rejected. */
 enum trainer_next trainer_ask(struct trainer *trainer);
-/* The sums of what was asked.  Nobody may be reading the weights
- * (trainer_busy). */
+/* The sums of what was asked. */
 enum trainer_next trainer_feed(struct trainer *trainer,
                                const struct total *total);
 /* A chunk does not fit its scale. */
@@ -146,12 +151,10 @@ void trainer_measured(struct trainer *trainer, double loss);
 bool trainer_done(const struct trainer *trainer);
 /* Between two steps? */
 bool trainer_at_boundary(const struct trainer *trainer);
-/* The driver is hashing weights that the next step would overwrite. */
-bool trainer_busy(const struct trainer *trainer);
 
-/* The model so far, and the hash of its doubles without padding, by which
- * receipts and replay go.  People see the same hash of a linear model; of a
- * network they see that of its weights as floats (objective_hash). */
+/* The model so far, and what receipts and replay go by: the SHA-256 of its
+ * doubles without padding, or a name (RECEIPT_NAMED).  People always see the
+ * SHA-256 of what they are handed (objective_hash). */
 const double *trainer_weights(const struct trainer *trainer);
 /* Where so many of the first of them lie, too; NULL: nowhere. */
 const double *trainer_mirrored(const struct trainer *trainer, uint32_t *count);
@@ -161,8 +164,6 @@ const double *trainer_model(const struct trainer *trainer, uint32_t *count);
 /* How far it has come, and why it ended. */
 struct optim_outcome trainer_outcome(const struct trainer *trainer);
 struct digest trainer_hash(const struct trainer *trainer);
-/* The same after `step`, whose hash was asked for (ACTION_RECEIPT). */
-struct digest trainer_hash_late(const struct trainer *trainer, uint32_t step);
 
 /* --- with a ledger -------------------------------------------------------- */
 
@@ -174,26 +175,20 @@ void trainer_turn(struct trainer *trainer);
 enum receipt_fate {
     RECEIPT_WRITTEN,    /* Go on. */
     RECEIPT_WAITS,      /* ... when JOURNALED comes. */
-    RECEIPT_PUT_OFF,    /* Go on, then trainer_settle. */
+    RECEIPT_PUT_OFF,    /* Go on, then trainer_write_receipt. */
     RECEIPT_CONTRADICTS /* It was journaled before, with other contents. */
 };
 
-/* The step is over: its receipt, but the hash.  `sync`: durable before anyone
- * hears of it; `late`: it may wait for the next round. */
+/* The step is over: its receipt, but what names the weights.  `sync`: durable
+ * before anyone hears of it; `late`: it may wait for the next round. */
 enum receipt_fate trainer_commit(struct trainer *trainer,
                                  struct record *receipt, bool sync, bool late,
                                  struct actions *actions);
 /* May the receipt of the step that is over wait at all? */
 bool trainer_may_put_off(const struct trainer *trainer);
-/* Is the next round under way?  Then a thread may hash, else it is done now. */
-void trainer_settle(struct trainer *trainer, bool under_way,
-                    struct actions *actions);
-/* RECEIPT: the driver has hashed the weights of `step` (NULL: has not). */
-void trainer_hashed(struct trainer *trainer, uint32_t step,
-                    const struct digest *digest, struct actions *actions);
-/* The receipts that were put off, if there are any: now, hash and all, because
- * something else is about to be journaled, or the run ends. */
-void trainer_write_receipts(struct trainer *trainer, struct actions *actions);
+/* The receipt that was put off, if there is one: the next round is among the
+ * actions, or something else is about to be journaled, or the run ends. */
+void trainer_write_receipt(struct trainer *trainer, struct actions *actions);
 /* What was measured last: WRITTEN, WAITS, CONTRADICTS. */
 enum receipt_fate trainer_commit_pass(struct trainer *trainer, uint64_t job,
                                       uint64_t view, bool sync,

@@ -108,6 +108,7 @@ static bool counts_at_once(const struct coordinator *c,
                            const struct msg_tally *msg)
 {
     return c->ballots == NULL && !c->piece_in[msg->piece] &&
+           !samples_is_one(c, msg->piece) &&
            chunkset_misses_range(&c->tally.chunks, msg->first, msg->end) &&
            !BUG(BUG_SKIP_FINITE);
 }
@@ -121,6 +122,8 @@ static bool lay_out(struct coordinator *c, const struct msg_tally *msg)
     c->absorbed = c->ahead || counts_at_once(c, msg);
     if (c->ahead)
         return true;
+    if (samples_is_one(c, msg->piece))
+        return samples_take(c, msg);
     if (msg->sum == NULL)
         return c->absorbed
                    ? tally_absorb_packed(&c->tally, &c->arrived, &msg->packed)
@@ -144,7 +147,9 @@ static void merge(struct coordinator *c, uint32_t link,
     const uint32_t id = msg->piece;
 
     if (!c->absorbed &&
-        (c->piece_in[id] || tally_merge(&c->tally, &c->arrived) != ERR_OK)) {
+        (c->piece_in[id] ||
+         (!samples_is_one(c, id) && /* That is kept by itself. */
+          tally_merge(&c->tally, &c->arrived) != ERR_OK))) {
         if (planted_double(c, id, link)) {
             add_blindly(c);
             trace_merged(c, link, &msg->key, id, msg->compute_us, actions);
@@ -512,7 +517,7 @@ static void refuse_row(struct coordinator *c, uint32_t link,
                        enum poison_kind kind, struct actions *actions)
 {
     trust_strike(c, link, kind, actions);
-    c->segments.changed = true;
+    c->segments.outdated = true;
     if (member_here(c, link) && c->phase == COORDINATOR_ROUND)
         work_resend(c, link, actions);
     else
@@ -669,7 +674,7 @@ void answers_refuse(struct coordinator *c, uint32_t link,
         c->stats.duplicates++;
         (void)coordinator_trace(c, actions, TRACE_DUPLICATE, link);
     }
-    c->segments.changed = true;
+    c->segments.outdated = true;
     if (!c->piece_in[msg->piece] && refusals_true(c, msg->piece))
         answers_no_range(c, msg->piece, actions);
     else

@@ -40,15 +40,16 @@ static bool worth_repeating(const struct coordinator *c, uint32_t thief,
 }
 
 /* Is a piece better off with `thief`?  It has less to do even then, or it has
- * shown that it is faster.  Never true both ways: two workers must not pass a
- * piece to and fro. */
+ * shown that it is faster: by more than one answer, which the other may be
+ * about to give.  Never true both ways: two workers must not pass a piece to
+ * and fro. */
 static bool gains(const struct coordinator *c, uint32_t thief, uint32_t victim)
 {
     const struct member *to = &c->members[thief];
     const struct member *from = &c->members[victim];
 
     return from->outstanding > to->outstanding + 1 ||
-           to->answered > from->answered;
+           to->answered > from->answered + 1;
 }
 
 /* Of those who are to answer the piece, the one with the most to do. */

@@ -37,7 +37,7 @@ bool combine_on(const struct coordinator *c)
     return c->what.kind == EVALUATE_COMBINE;
 }
 
-/* Numbers of a part in `left`, and of a slot in `own`. */
+/* Numbers of a part in `unsummed`, and of a slot in `inputs`. */
 static size_t stride_of(const struct coordinator *c)
 {
     const struct block_shape shape = product_blocks(c);
@@ -47,25 +47,25 @@ static size_t stride_of(const struct coordinator *c)
 
 const double *combine_vector(const struct coordinator *c, uint32_t slot)
 {
-    return c->segments.own + slot * stride_of(c);
+    return c->segments.inputs + slot * stride_of(c);
 }
 
 /* --- what is left to multiply -------------------------------------------- */
 
-/* First all slopes. */
+/* To begin with nothing is summed: all slopes are left to multiply. */
 void combine_begin(struct coordinator *c)
 {
     const struct block_shape shape = product_blocks(c);
     const size_t stride = stride_of(c);
     struct segments *s = &c->segments;
 
-    memset(s->left, 0, stride * c->code.parts * sizeof *s->left);
+    memset(s->unsummed, 0, stride * c->code.parts * sizeof *s->unsummed);
     for (uint32_t part = 0; part < c->code.parts; part++) {
         const uint32_t first = block_part_row(&shape, part);
         const uint32_t end = block_part_row(&shape, part + 1);
 
-        memcpy(s->left + part * stride, c->products.scores + first,
-               (end - first) * sizeof *s->left);
+        memcpy(s->unsummed + part * stride, c->products.scores + first,
+               (end - first) * sizeof *s->unsummed);
     }
     memset(s->whole, 0, s->max * sizeof *s->whole);
     s->again = false;
@@ -85,8 +85,8 @@ static struct blockset missing_of(const struct coordinator *c, uint32_t id)
     return missing;
 }
 
-/* What the answer of `slot` would have given. */
-static void add_left(struct coordinator *c, uint32_t id, uint32_t slot)
+/* Put back what the answer of `slot`, which did not come, would have given. */
+static void put_back(struct coordinator *c, uint32_t id, uint32_t slot)
 {
     const struct segment *segment = &c->segments.list[id];
     const double *own = combine_vector(c, slot);
@@ -95,7 +95,7 @@ static void add_left(struct coordinator *c, uint32_t id, uint32_t slot)
     for (uint32_t part = 0; part < c->code.parts; part++) {
         const double factor =
             BUG(BUG_COMBINE_RAW) ? 1 : code_coefficient(&c->code, slot, part);
-        double *left = c->segments.left + part * stride;
+        double *left = c->segments.unsummed + part * stride;
 
         for (uint32_t row = segment->first; factor != 0 && row < segment->end;
              row++)
@@ -103,7 +103,8 @@ static void add_left(struct coordinator *c, uint32_t id, uint32_t slot)
     }
 }
 
-/* Some of the set have answered: what the others would have given. */
+/* Some of the set have answered and are in the sum: what is left of the piece's
+ * rows is what the others would have given. */
 static void code_anew(struct coordinator *c, uint32_t id,
                       const struct blockset *missing)
 {
@@ -111,11 +112,11 @@ static void code_anew(struct coordinator *c, uint32_t id,
     const size_t stride = stride_of(c);
 
     for (uint32_t part = 0; part < c->code.parts; part++)
-        memset(c->segments.left + part * stride + segment->first, 0,
-               (segment->end - segment->first) * sizeof *c->segments.left);
+        memset(c->segments.unsummed + part * stride + segment->first, 0,
+               (segment->end - segment->first) * sizeof *c->segments.unsummed);
     for (uint32_t block = blockset_next(missing, 0); block < BLOCKS_MAX;
          block = blockset_next(missing, block + 1))
-        add_left(c, id, block);
+        put_back(c, id, block);
 }
 
 bool combine_more(struct coordinator *c)
@@ -188,9 +189,9 @@ static enum err spread(struct coordinator *c, const struct blockset *blocks,
     if (err != ERR_OK)
         return err;
     for (uint32_t part = 0; part < c->code.parts; part++)
-        s->answer[part] = s->left + part * stride + first;
+        s->answer[part] = s->unsummed + part * stride + first;
     for (uint32_t i = 0; i < set->count; i++)
-        s->part[i] = s->own + set->block[i] * stride + first;
+        s->part[i] = s->inputs + set->block[i] * stride + first;
     erasure_spread(&c->code.erasure, set, end - first, s->answer, s->part);
     product_note(c, set);
     return ERR_OK;
@@ -203,7 +204,7 @@ static enum err spread_all(struct coordinator *c)
     const struct segments *s = &c->segments;
     enum err err = ERR_OK;
 
-    memset(s->own, 0, stride_of(c) * c->code.slots * sizeof *s->own);
+    memset(s->inputs, 0, stride_of(c) * c->code.slots * sizeof *s->inputs);
     for (uint32_t id = 0; id < c->piece_count && err == ERR_OK;) {
         uint32_t next = id + 1;
 
@@ -327,7 +328,9 @@ void combine_open(struct coordinator *c, struct actions *actions)
 
 /* --- what comes back ----------------------------------------------------- */
 
-/* One sum of several pieces counts whole or not at all. */
+/* May the row be added to the gradient?  It is one sum over several pieces and
+ * counts whole or not at all: `slot` must have been asked for each of them, and
+ * have answered none before. */
 bool combine_counts(const struct coordinator *c, uint32_t slot,
                     const struct msg_row *msg)
 {

@@ -147,22 +147,10 @@ static void fail(struct coordinator *c, enum trainer_next next,
  * no step makes it smaller. */
 static void end_without_update(struct coordinator *c, struct actions *actions)
 {
-    trainer_write_receipts(&c->trainer, actions);
     if (c->trainer.ledger.broken)
         commit_advance(c, actions);
     else
         trainer_sync(&c->trainer, actions);
-}
-
-void commit_hashed(struct coordinator *c, uint32_t step,
-                   const struct digest *digest, struct actions *actions)
-{
-    const bool waits = c->round_waits;
-
-    c->round_waits = false;
-    trainer_hashed(&c->trainer, step, digest, actions);
-    if (waits && c->phase == COORDINATOR_ROUND && round_enough(c))
-        commit_round(c, actions);
 }
 
 /* May workers be sent the next round before the receipt is written?  An exact
@@ -210,7 +198,7 @@ static void end_step(struct coordinator *c, struct actions *actions)
         break;
     case RECEIPT_PUT_OFF: /* The next round first, then the receipt. */
         commit_advance(c, actions);
-        trainer_settle(&c->trainer, c->phase == COORDINATOR_ROUND, actions);
+        trainer_write_receipt(&c->trainer, actions);
         break;
     case RECEIPT_CONTRADICTS:
         fail_contradicted(c, actions);
@@ -332,9 +320,6 @@ void commit_round(struct coordinator *c, struct actions *actions)
                         .attempts = c->key.attempt,
                         .in_bound = true};
 
-    c->round_waits = trainer_busy(&c->trainer);
-    if (c->round_waits)
-        return; /* INV-5: commit_hashed goes on. */
     if (decode_round(c, &out) != ERR_OK)
         return; /* These answers do not suffice: wait for one more. */
     /* A certificate has not tried every set of stragglers. */

@@ -66,7 +66,7 @@ void coordinator_fail(struct coordinator *c, struct actions *actions,
     if (c->phase == COORDINATOR_FAILED)
         return;
     if (err != ERR_STALE) /* INV-6 */
-        trainer_write_receipts(&c->trainer, actions);
+        trainer_write_receipt(&c->trainer, actions);
     va_start(args, format);
     (void)vsnprintf(c->reason, sizeof c->reason, format, args);
     va_end(args);
@@ -396,6 +396,7 @@ static void on_member_message(struct coordinator *c, uint32_t link,
     case MSG_STATE:
     case MSG_SLICE:
     case MSG_PARTING:
+    case MSG_TERMS:
     case MSG_RELAY:
     case MSG_TASK:
     case MSG_ALONE:
@@ -573,7 +574,6 @@ static void coordinator_check(const struct coordinator *c)
           ledger_waits(&c->trainer.ledger)); /* INV-4 */
     stale_check(c);
     trainer_check(&c->trainer);
-    CHECK(!c->round_waits || trainer_busy(&c->trainer));
 }
 
 static void dispatch(struct coordinator *c, const struct event *event,
@@ -608,9 +608,6 @@ static void dispatch(struct coordinator *c, const struct event *event,
         break;
     case EVENT_JUDGED:
         verify_judged(c, event->err, actions);
-        break;
-    case EVENT_RECEIPT:
-        commit_hashed(c, event->step, event->digest, actions);
         break;
     case EVENT_MEASURED:
         commit_measured(c, event->loss, event->err, actions);

@@ -293,7 +293,8 @@ struct products {
 /* Message bodies of one event. */
 struct item_room {
     struct item *list;
-    uint32_t used, capacity;
+    uint32_t used;     /* Since the last step: messages point into it. */
+    uint32_t capacity; /* Of all messages that one step can make; see view.c. */
     void *retired[RETIRED_MAX]; /* Of an older code, still in messages. */
     uint32_t retired_count;
 };
@@ -418,8 +419,9 @@ struct coordinator {
     uint32_t assignees_max;
     struct ballot *ballots; /* One per piece; NULL: nothing is compared. */
     struct judge judge;
-    uint32_t pieces_in;
-    bool *piece_in;
+    uint32_t pieces_in; /* How many of piece_in are true. */
+    bool *piece_in;     /* Each piece's answers suffice: nobody need compute it
+                           any more, and what still comes of it is dropped. */
     bool *slot_in;
     uint32_t *slot_todo; /* Initial pieces the slot still owes. */
     uint32_t slots_in;
@@ -433,8 +435,7 @@ struct coordinator {
     struct trace_answer *merged; /* ... and what its TRACE_SUM tells. */
     struct item_room items;
     struct refusals refusals;
-    bool measuring;   /* MEASURED is to come. */
-    bool round_waits; /* ... for the hash of the weights, and could end. */
+    bool measuring; /* MEASURED is to come. */
     time_us round_began_at;
     char reason[REASON_SIZE];
     enum err gave_up; /* The job fails with `despair` once its state is saved;

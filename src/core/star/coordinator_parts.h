@@ -347,6 +347,17 @@ bool stale_behind(const struct coordinator *c, uint32_t link);
 void stale_call_off(struct coordinator *c, struct actions *actions);
 void stale_check(const struct coordinator *c);
 /* products.c */
+/* samples.c: are there pieces that are samples of others, and is this one? */
+bool samples_on(const struct coordinator *c);
+bool samples_is_one(const struct coordinator *c, uint32_t piece);
+/* Room for their sums. */
+size_t samples_numbers(const struct coordinator *c, const struct code *code);
+/* Keeps one, the first that comes; false: it is out of bound. */
+bool samples_take(struct coordinator *c, const struct msg_tally *msg);
+/* What came, and what stands for what did not. */
+void samples_decode(struct coordinator *c, const struct sampler *sampler,
+                    struct total *out);
+
 /* Is this a job on coded data? */
 bool product_on(const struct coordinator *c);
 /* Is the way back of a gradient to come? */
@@ -383,9 +394,9 @@ bool product_more(struct coordinator *c);
 bool lines_on(const struct coordinator *c);
 MUST_CHECK enum err lines_room(struct coordinator *c);
 void lines_close(struct coordinator *c);
-/* The vector that is to be multiplied next for what was asked; NULL: all that
- * it takes is known. */
-const double *lines_wanted(struct coordinator *c);
+/* The vector whose scores are missing for what the optimiser asks: it is to be
+ * multiplied next.  NULL: all scores that it takes are known. */
+const double *lines_unknown_vector(struct coordinator *c);
 /* It was, and the scores are in. */
 void lines_keep(struct coordinator *c);
 /* If no round is needed at all: the answer. */
@@ -493,9 +504,6 @@ bool combine_again(const struct coordinator *c);
 MUST_CHECK enum err decode_round(struct coordinator *c, struct total *out);
 
 /* commit.c */
-/* The driver has hashed the weights (NULL: has not) and reads them no more. */
-void commit_hashed(struct coordinator *c, uint32_t step,
-                   const struct digest *digest, struct actions *actions);
 /* The code says the round may end: end it, and the step if it was the last. */
 void commit_round(struct coordinator *c, struct actions *actions);
 void commit_journaled(struct coordinator *c, enum err err,

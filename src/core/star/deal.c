@@ -64,7 +64,7 @@ static void note_ready(struct coordinator *c, struct member *member,
         member->ready = id + 1;
     else
         member->wide = true;
-    c->segments.changed = true;
+    c->segments.outdated = true;
 }
 
 /* --- giving out ---------------------------------------------------------- */
@@ -200,7 +200,7 @@ void deal_plan(struct coordinator *c, struct actions *actions)
                                        .members = s->members,
                                        .count = members};
 
-    s->changed = false;
+    s->outdated = false;
     describe(c, members);
     residual_plan(&s->plan, &task);
     for (uint32_t i = 0; i < members; i++)
@@ -377,7 +377,7 @@ static bool hopeless(const struct coordinator *c)
 
 static void replan(struct coordinator *c, struct actions *actions)
 {
-    c->segments.changed = false;
+    c->segments.outdated = false;
     if (combine_on(c))
         combine_balance(c, actions);
     else
@@ -397,7 +397,7 @@ void deal_balance(struct coordinator *c, struct actions *actions)
     }
     pace_idle(c);
     pace_look(c);
-    if (s->changed)
+    if (s->outdated)
         replan(c, actions);
     if (c->phase == COORDINATOR_ROUND)
         tell_waiting(c, actions);

@@ -191,6 +191,12 @@ enum err decode_round(struct coordinator *c, struct total *out)
     }
     if (c->code.carrier == CARRIER_F64)
         return decode_coded(c, out);
+    if (samples_on(c)) {
+        const struct sampler sampler = sampler_in(c);
+
+        samples_decode(c, &sampler, out);
+        return ERR_OK;
+    }
     decode_tally(c, out);
     return ERR_OK;
 }

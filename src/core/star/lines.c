@@ -101,7 +101,7 @@ static void move(struct coordinator *c, const double *w)
     c->products.lines.moves++;
 }
 
-const double *lines_wanted(struct coordinator *c)
+const double *lines_unknown_vector(struct coordinator *c)
 {
     const struct evaluation *what = &c->trainer.what;
     struct lines *lines = &c->products.lines;
@@ -137,7 +137,8 @@ bool lines_answer(struct coordinator *c, struct total *out)
     const struct evaluation *what = &c->trainer.what;
     struct lines *lines = &c->products.lines;
 
-    if (!lines_on(c) || what->kind != EVALUATE_LINE || lines_wanted(c) != NULL)
+    if (!lines_on(c) || what->kind != EVALUATE_LINE ||
+        lines_unknown_vector(c) != NULL)
         return false;
     lines->step = what->step;
     add_scores(c, lines->trial);

@@ -235,5 +235,5 @@ void pace_look(struct coordinator *c)
         member->lags = member->outstanding > 0 || (member->lags && !again);
     }
     c->segments.turns += again;
-    c->segments.changed = true;
+    c->segments.outdated = true;
 }

@@ -141,8 +141,9 @@ uint32_t product_round(const struct coordinator *c)
     return product_on(c) ? c->products.round : c->trainer.optim.round;
 }
 
-/* The scores are there: now the way back. */
-static void turn(struct coordinator *c)
+/* The scores are known: from them come loss and slopes, which are what the way
+ * back multiplies. */
+static void begin_way_back(struct coordinator *c)
 {
     const struct job *job = &c->options.job;
 
@@ -160,14 +161,15 @@ static void turn(struct coordinator *c)
 /* The way back is with a second copy of the data, or by input coding. */
 void product_open(struct coordinator *c)
 {
-    const double *const wanted =
-        lines_on(c) && !c->products.halfway ? lines_wanted(c) : c->what.w;
+    const double *const wanted = lines_on(c) && !c->products.halfway
+                                     ? lines_unknown_vector(c)
+                                     : c->what.w;
 
     CHECK(lines_on(c) || c->what.kind == EVALUATE_GRADIENT ||
           c->what.kind == EVALUATE_SCORES);
     CHECK(c->code.piece_count == c->code.parts);
     if (wanted == NULL)
-        turn(c);
+        begin_way_back(c);
     c->products.alone = c->what.kind == EVALUATE_SCORES;
     c->products.residual = 0;
     c->products.condition = 0;
@@ -192,7 +194,7 @@ bool product_more(struct coordinator *c)
         if (lines_on(c)) /* Whether to turn is seen when a round is opened. */
             lines_keep(c);
         else
-            turn(c);
+            begin_way_back(c);
         return true;
     }
     c->products.halfway = false;

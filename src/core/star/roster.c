@@ -166,7 +166,7 @@ static void admit(struct coordinator *c, uint32_t link,
     if (c->alive > c->stats.alive_max)
         c->stats.alive_max = c->alive;
     c->view_dirty = true;
-    c->segments.changed = true;
+    c->segments.outdated = true;
 }
 
 /* It was away when the job before this one ended. */
@@ -257,7 +257,7 @@ void roster_remove(struct coordinator *c, uint32_t link, enum trace_kind kind,
         c->slot_link[member->slot] = LINK_NONE;
     member->state = MEMBER_NONE;
     c->view_dirty = true;
-    c->segments.changed = true;
+    c->segments.outdated = true;
     c->alive--;
     c->present[member->present_at] = c->present[c->alive];
     c->members[c->present[c->alive]].present_at = member->present_at;
@@ -324,7 +324,7 @@ static void clear_suspicion(struct coordinator *c, uint32_t link,
     if (!c->members[link].suspect)
         return;
     c->members[link].suspect = false;
-    c->segments.changed = true;
+    c->segments.outdated = true;
     (void)coordinator_trace(c, actions, TRACE_CLEARED, link);
 }
 
@@ -481,7 +481,7 @@ static void suspect(struct coordinator *c, uint32_t link,
     struct member *member = &c->members[link];
 
     member->suspect = true;
-    c->segments.changed = true;
+    c->segments.outdated = true;
     if (member->via > 0)
         c->members[member->via - 1].hushed = true;
     (void)coordinator_trace(c, actions, TRACE_SUSPECT, link);

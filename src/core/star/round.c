@@ -270,8 +270,6 @@ bool round_forsaken(struct coordinator *c)
 {
     uint32_t well = 0;
 
-    if (c->round_waits)
-        return false;
     for (uint32_t i = 0; i < c->alive; i++)
         well += member_healthy(c, c->present[i]);
     if (well == 0)

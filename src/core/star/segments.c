@@ -51,8 +51,8 @@ void segments_close(struct coordinator *c)
     mem_free(s->members);
     mem_free(s->arcs);
     mem_free(s->speeds);
-    mem_free(s->own);
-    mem_free(s->left);
+    mem_free(s->inputs);
+    mem_free(s->unsummed);
     residual_close(&s->plan);
     *s = (struct segments){0};
 }
@@ -67,9 +67,9 @@ static enum err combine_room(struct coordinator *c, const struct code *code)
 
     if (c->options.job.copies > 1)
         return ERR_OK;
-    s->own = mem_new(rows * code->slots, sizeof *s->own);
-    s->left = mem_new(rows * code->parts, sizeof *s->left);
-    return s->own == NULL || s->left == NULL ? ERR_NOMEM : ERR_OK;
+    s->inputs = mem_new(rows * code->slots, sizeof *s->inputs);
+    s->unsummed = mem_new(rows * code->parts, sizeof *s->unsummed);
+    return s->inputs == NULL || s->unsummed == NULL ? ERR_NOMEM : ERR_OK;
 }
 
 enum err segments_room(struct coordinator *c, const struct code *code)

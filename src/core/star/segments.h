@@ -52,7 +52,8 @@ struct segments {
     uint32_t gives;
     uint32_t *dealt; /* Of each piece: in which of the `deals`. */
     uint32_t deals;
-    bool changed;       /* Who there is to ask is not as planned with. */
+    bool outdated;      /* The plan: members came, went or lag since it was
+                           made, and the next look makes it anew. */
     uint32_t waits_for; /* So many machines, and people know; 0: enough are
                            here. */
     time_us look_at;    /* For laggards. */
@@ -67,10 +68,13 @@ struct segments {
     double **part;
     double *scratch;
     /* Input coding: combine.c. */
-    double *own;  /* slots x rows of a block: what each multiplies. */
-    double *left; /* parts x rows of a block: what is to be multiplied. */
+    double *inputs;   /* slots x rows of a block: u, the vector that each slot
+                         multiplies its block's rows with in this round. */
+    double *unsummed; /* parts x rows of a block: the part of r whose product
+                         is not in the gradient's sum yet.  Nobody looks
+                         at that of a piece which is `whole`. */
     struct blockset *sets; /* Of each piece: those who are asked for it, ... */
-    bool *whole;           /* ... and were all of them counted? */
+    bool *whole;           /* ... and are the answers of all in the sum? */
     bool planned;          /* Pieces were given out, ... */
     bool ill;              /* ... or no set of those here will do. */
     bool ending;           /* What was not begun was taken back. */

@@ -67,7 +67,7 @@ static size_t coded_numbers(const struct coordinator *c,
     if (product_on(c))
         return segments_numbers(c, code);
     if (code->carrier == CARRIER_TALLY)
-        return 0;
+        return samples_numbers(c, code);
     return width * (code->folds > 0 ? code->folds : code->slots);
 }
 
@@ -93,6 +93,9 @@ static enum err room_make(struct coordinator *c, const struct code *code)
     for (uint32_t id = 0; id < pieces; id++)
         c->pieces[id].assignee = c->assignees + (size_t)id * c->assignees_max;
     c->items.used = 0;
+    /* What one step may send: every slot its whole part three times (the round,
+     * what is sent again, what is taken back), each piece to a few others, and
+     * some for each slot that comes. */
     c->items.capacity =
         3 * work_total(code, c->ids) + 4 * pieces + 12 * code->slots + 64;
     if (product_on(c)) /* A round, a plan, and what it takes back. */
@@ -138,14 +141,16 @@ static enum err code_of_data(struct coordinator *c, uint32_t slots,
                              struct code *code, struct why *why)
 {
     struct code_spec spec = spec_for(c, slots);
-    enum err err = code_build(code, &spec, slots, c->options.job.chunks, why);
+    enum err err =
+        code_build(code, &spec, slots, job_data_chunks(&c->options.job), why);
 
     while (err == ERR_OK && slots != c->recoding.wanted_slots &&
            code->exactness == EXACT_APPROX && spec.stragglers > 0) {
         code_close(code);
         spec.stragglers--;
         spec.k = spec.stop == STOP_FIRST ? slots - spec.stragglers : spec.k;
-        err = code_build(code, &spec, slots, c->options.job.chunks, why);
+        err = code_build(code, &spec, slots, job_data_chunks(&c->options.job),
+                         why);
     }
     return err;
 }
@@ -154,7 +159,8 @@ static enum err code_for(struct coordinator *c, uint32_t slots,
                          struct code *code, struct why *why)
 {
     struct code_spec spec = spec_for(c, slots);
-    enum err err = code_build(code, &spec, slots, c->options.job.chunks, why);
+    enum err err =
+        code_build(code, &spec, slots, job_data_chunks(&c->options.job), why);
 
     const bool worse = err == ERR_OK && !code_spec_estimates(&spec) &&
                        code->carrier == CARRIER_F64 &&
@@ -179,7 +185,8 @@ static enum err code_for(struct coordinator *c, uint32_t slots,
     spec.estimate = ESTIMATE_EXACT;
     spec.k = 0;
     (void)snprintf(spec.name, sizeof spec.name, "rep");
-    return code_build(code, &spec, slots, c->options.job.chunks, why);
+    return code_build(code, &spec, slots, job_data_chunks(&c->options.job),
+                      why);
 }
 
 static bool rebuild(struct coordinator *c, uint32_t slots,

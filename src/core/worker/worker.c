@@ -208,7 +208,8 @@ static void on_message(struct worker *worker, const struct msg *msg,
     case MSG_STATE:
     case MSG_SLICE:
     case MSG_PARTING:
-        break; /* The others are not for a worker. */
+    case MSG_TERMS: /* Its driver's. */
+        break;      /* The others are not for a worker. */
     }
 }
 
@@ -277,7 +278,6 @@ void worker_step(struct worker *worker, const struct event *event,
     case EVENT_STOP:
     case EVENT_JUDGED:
     case EVENT_MEASURED:
-    case EVENT_RECEIPT:
         CHECK(!"an event of the coordinator");
     }
     if (worker->phase == WORKER_SERVING && worker->leaving &&

@@ -200,6 +200,7 @@ static void send_tally(struct worker *worker, const struct item *item,
     tally->first = item->first;
     tally->end = item->end;
     tally->compute_us = worker->compute_us;
+    tally->variance = worker->tally.variance;
     tally->dims = worker->tally.dims;
     tally->sum = worker->sum;
     tally->loss = worker->tally.loss;
@@ -258,7 +259,10 @@ static double share_of(const struct worker *worker)
     const struct item *item = &worker->queue[worker->at].item;
 
     if (!evaluation_is_product(worker->kind))
-        return (double)(item->end - item->first) / worker->job.chunks;
+        return (double)(item->end - item->first) /
+               job_data_chunks(&worker->job) *
+               (job_is_sample(&worker->job, item->first) ? worker->job.share
+                                                         : 1);
     return (double)worker_products_numbers(worker) /
            block_range(&worker->shape, worker->kind) *
            block_chunks(&worker->shape) / worker->job.chunks / 2;

@@ -19,7 +19,8 @@ enum {
     CHUNK_ROWS_LEAST = 256,
     CHUNKS_WANTED = 4096,
     CHUNK_ROWS_STEP = 8,
-    DIGEST_ROWS = 4096, /* Rows hashed in one piece. */
+    DIGEST_ROWS = 4096, /* Rows hashed in one piece, ... */
+    DIGEST_PIECES = 64, /* ... and pieces at a time. */
 };
 
 uint32_t dataset_default_chunk_rows(uint32_t rows)
@@ -458,7 +459,44 @@ static struct digest hash_rows(const struct dataset *data, uint32_t first,
     return hasher_end(&hasher);
 }
 
-struct digest dataset_digest(const struct dataset *data)
+/* Rows that are hashed by themselves, and a few pieces of them at a time. */
+struct hashing {
+    const struct dataset *data;
+    uint32_t first; /* Row of the first piece. */
+    struct digest piece[DIGEST_PIECES];
+};
+
+static void hash_piece(void *context, uint32_t thread, uint32_t item)
+{
+    struct hashing *const hashing = context;
+    const uint32_t first = hashing->first + item * DIGEST_ROWS;
+    const uint32_t left = hashing->data->rows - first;
+
+    (void)thread;
+    hashing->piece[item] =
+        hash_rows(hashing->data, first,
+                  first + (left < DIGEST_ROWS ? left : DIGEST_ROWS));
+}
+
+static void hash_pieces(const struct dataset *data, struct pool *pool,
+                        struct hasher *hasher)
+{
+    struct hashing hashing = {.data = data};
+    uint32_t left = (data->rows + DIGEST_ROWS - 1) / DIGEST_ROWS;
+
+    while (left > 0) {
+        const uint32_t count = left < DIGEST_PIECES ? left : DIGEST_PIECES;
+
+        pool->run(pool, hash_piece, &hashing, count);
+        for (uint32_t i = 0; i < count; i++)
+            hasher_add(hasher, hashing.piece[i].bytes,
+                       sizeof hashing.piece[i].bytes);
+        hashing.first += count * DIGEST_ROWS;
+        left -= count;
+    }
+}
+
+static struct digest digest_by(const struct dataset *data, struct pool *pool)
 {
     static const char domain[] = "muster-dataset-2";
     const int64_t shape[] = {data->rows,           data->cols,
@@ -476,19 +514,17 @@ struct digest dataset_digest(const struct dataset *data)
     if (data->original != NULL)
         hasher_add(&hasher, data->original,
                    data->cols * sizeof *data->original);
-    for (uint32_t row = 0; row < data->rows;) {
-        const uint32_t left = data->rows - row;
-        const uint32_t end = row + (left < DIGEST_ROWS ? left : DIGEST_ROWS);
-        const struct digest rows = hash_rows(data, row, end);
-
-        hasher_add(&hasher, rows.bytes, sizeof rows.bytes);
-        row = end;
-    }
+    hash_pieces(data, pool, &hasher);
     return hasher_end(&hasher);
 }
 
-void dataset_know(struct dataset *data)
+struct digest dataset_digest(const struct dataset *data)
 {
-    data->digest = dataset_digest(data);
+    return digest_by(data, pool_serial());
+}
+
+void dataset_know(struct dataset *data, struct pool *pool)
+{
+    data->digest = digest_by(data, pool);
     data->digest_known = true;
 }

@@ -25,6 +25,7 @@
 #include "base/chunkset.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/pool.h"
 #include "data/rows/image.h"
 #include "data/rows/storage.h"
 #include "math/kernel/kernel.h"
@@ -156,6 +157,6 @@ MUST_CHECK enum err dataset_chunk_decode(struct dataset *data, uint32_t chunk,
 struct digest dataset_digest(const struct dataset *data);
 /* Ask for it once, of rows that stay as they are from now on: nobody hashes
  * them again. */
-void dataset_know(struct dataset *data);
+void dataset_know(struct dataset *data, struct pool *pool);
 
 #endif /* DATA_DATASET_H */

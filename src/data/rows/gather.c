@@ -110,7 +110,7 @@ enum err gather_take(struct gather *gather, const struct dataset *from,
     to->cut[chunk + 1] = count;
     for (uint32_t i = 0; i < count; i++)
         to->y[i] = from->y[row[i]];
-    for (uint32_t i = 0; to->weight != NULL && i < count; i++)
+    for (uint32_t i = 0; from->weight != NULL && i < count; i++)
         to->weight[i] = from->weight[row[i]];
     if (dataset_is_sparse(from))
         err = copy_sparse(to, from, row, count);

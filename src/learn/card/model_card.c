@@ -137,7 +137,7 @@ json_t *model_card_new(struct setup *setup, const struct recipe *recipe,
     json_t *outcome = outcome_json(setup, result);
 
     if (metrics->rows)
-        dataset_know(&setup->data); /* Once for both. */
+        setup_know(setup, &setup->data); /* Once for both. */
     add(&card, "data", data_json(setup, recipe, metrics->rows));
     add(&card, "config_hash", config_hash(setup, metrics->rows));
     add(&card, "options", options_json(recipe));

@@ -223,7 +223,7 @@ static enum err take_rows(struct setup *setup, const struct memory_rows *a,
     if (err == ERR_OK)
         err = check_block(setup, parts, why);
     if (err == ERR_OK) {
-        dataset_know(&setup->data); /* Many ask. */
+        setup_know(setup, &setup->data); /* Many ask. */
         tell_uneven(setup);
     }
     return err;

@@ -25,24 +25,10 @@ static bool stopped(const struct flag *stop)
     return stop != NULL && flag_raised(stop);
 }
 
-/* As many as the workers have, which may be more than are good for anything. */
-static uint32_t count_threads(const struct setup *setup)
-{
-    const uint64_t workers = setup->local > 0 ? setup->local : 1;
-    const uint64_t asked = setup->threads * workers;
-    const uint32_t there = threads_available();
-
-    return asked < there ? (uint32_t)asked : there;
-}
-
-/* Of a series the processors are free before and after a run; none may be
- * there while it forks. */
 static enum err open_pool(const struct lesson *lesson, struct pool **pool)
 {
     *pool = pool_serial();
-    return lesson->series == NULL
-               ? ERR_OK
-               : threads_new(count_threads(lesson->setup), pool);
+    return lesson->series == NULL ? ERR_OK : setup_crowd(lesson->setup, pool);
 }
 
 static void close_pool(struct pool *pool)
@@ -285,7 +271,7 @@ static enum err teach(struct lesson *lesson, struct fold *fold)
         part->data = (struct dataset){0};
         err = take_rows(lesson, &part->data);
         if (err == ERR_OK && lesson->series != NULL)
-            dataset_know(&part->data); /* Many ask. */
+            setup_know(lesson->setup, &part->data); /* Many ask. */
     }
     if (err == ERR_OK)
         err = prepare(lesson, &fold->why);
@@ -326,7 +312,7 @@ static enum err run_fold(struct lesson *lesson, struct fold *fold)
     if (encoded) {
         err = encode_fold(lesson, &lesson->own, &fold->why);
         if (err == ERR_OK && lesson->series != NULL)
-            dataset_know(&lesson->own);
+            setup_know(lesson->setup, &lesson->own);
         lesson->data = &lesson->own;
     }
     if (err == ERR_OK)

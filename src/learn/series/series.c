@@ -107,10 +107,11 @@ enum err series_plan(struct series *series, const struct folds *folds,
                      const struct trial *trials, uint32_t count,
                      struct why *why)
 {
+    struct setup *const setup = series->options.setup;
     struct digest plan;
 
-    dataset_know(&series->options.setup->data); /* Many ask. */
-    plan = plan_of(series->options.setup, folds, trials, count);
+    setup_know(setup, &setup->data); /* Many ask. */
+    plan = plan_of(setup, folds, trials, count);
     series->trials = trials;
     series->count = count * folds->count;
     return logbook_open(series->options.folder, &plan, &series->book, why);

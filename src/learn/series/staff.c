@@ -32,7 +32,7 @@ static enum err fit_rows(const struct setup *setup, const struct recipe *recipe,
     enum err err =
         batches_choose(recipe, family, &setup->data, &optim.sampler, why);
 
-    workers_cut(staff, family->dims(setup));
+    workers_cut(staff, setup, &optim.sampler);
     if (err == ERR_OK)
         err = workers_try_code(
             staff, recipe, optim_chunks(&optim, dataset_chunks(&setup->data)),

@@ -34,20 +34,27 @@ static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16,
 
 __extension__ typedef unsigned __int128 loss_word;
 
-enum err tally_init(struct tally *tally, uint32_t dims, uint32_t chunk_count)
+enum err tally_init_at(struct tally *tally, uint32_t dims, uint32_t chunk_count,
+                       int64_t *sum)
 {
     struct tally made = {.dims = dims};
-    enum err err = chunkset_init(&made.chunks, chunk_count);
+    const enum err err = chunkset_init(&made.chunks, chunk_count);
+
+    made.sum = sum;
+    if (err == ERR_OK)
+        *tally = made;
+    return err;
+}
+
+enum err tally_init(struct tally *tally, uint32_t dims, uint32_t chunk_count)
+{
+    int64_t *const sum = mem_new(dims, sizeof *sum);
+    const enum err err =
+        sum != NULL ? tally_init_at(tally, dims, chunk_count, sum) : ERR_NOMEM;
 
     if (err != ERR_OK)
-        return err;
-    made.sum = mem_new(dims, sizeof *made.sum);
-    if (made.sum == NULL) {
-        chunkset_close(&made.chunks);
-        return ERR_NOMEM;
-    }
-    *tally = made;
-    return ERR_OK;
+        mem_free(sum);
+    return err;
 }
 
 void tally_close(struct tally *tally)
@@ -62,6 +69,7 @@ void tally_clear(struct tally *tally)
     chunkset_clear(&tally->chunks);
     memset(tally->sum, 0, tally->dims * sizeof *tally->sum);
     tally->loss = 0;
+    tally->variance = 0;
     tally->blank = false;
 }
 
@@ -69,6 +77,7 @@ void tally_blank(struct tally *tally)
 {
     chunkset_clear(&tally->chunks);
     tally->loss = 0;
+    tally->variance = 0;
     tally->blank = true;
 }
 
@@ -556,7 +565,7 @@ bool tally_absorb_packed(struct tally *into, const struct tally *from,
 }
 
 struct converting {
-    const struct tally *tally;
+    const int64_t *sum;
     const int16_t *exponent;
     double *gradient;
     bool good[SLICES_MAX];
@@ -572,26 +581,55 @@ static void convert_slice(void *context, uint32_t slice, uint32_t first,
         const uint32_t left = end - at;
         const uint32_t count = left < TAKE_BLOCK ? left : TAKE_BLOCK;
 
-        good &= convert(converting->tally->sum + at, converting->exponent + at,
-                        count, converting->gradient + at);
+        good &= convert(converting->sum + at, converting->exponent + at, count,
+                        converting->gradient + at);
     }
     converting->good[slice] = good;
+}
+
+bool tally_numbers(const int64_t *sum, const int16_t *exponent, uint32_t count,
+                   struct pool *pool, double *gradient)
+{
+    struct converting converting = {.sum = sum, .exponent = exponent};
+    bool good = true;
+    uint32_t slices;
+
+    converting.gradient = gradient;
+    slices =
+        pool_slices(pool, count, CONVERT_LEAST, convert_slice, &converting);
+    for (uint32_t i = 0; i < slices; i++)
+        good &= converting.good[i];
+    return good;
 }
 
 bool tally_gradient(const struct tally *tally, const int16_t *exponent,
                     double *gradient)
 {
-    struct converting converting = {.tally = tally, .exponent = exponent};
-    bool good = tally_loss_in_bound(tally->loss);
+    CHECK(!tally->blank);
+    return tally_numbers(tally->sum, exponent, tally->dims, tally->pool,
+                         gradient) &&
+           tally_loss_in_bound(tally->loss);
+}
+
+/* If some are out of bound `out`, which is `old`, is added to twice; whose they
+ * are is found all the same. */
+uint64_t tally_add_up(const int64_t *const *sums, uint32_t number,
+                      uint32_t count, bool blank, struct pool *pool,
+                      int64_t *out)
+{
+    struct joining joining = {.ops = best(),
+                              .old = blank ? NULL : out,
+                              .sums = sums,
+                              .count = number};
+    uint64_t bad = 0;
     uint32_t slices;
 
-    CHECK(!tally->blank);
-    converting.gradient = gradient;
-    slices = pool_slices(tally->pool, tally->dims, CONVERT_LEAST, convert_slice,
-                         &converting);
+    CHECK(number <= TALLY_CLAIMS_MAX);
+    joining.out = out;
+    slices = pool_slices(pool, count, JOIN_LEAST, join_slice, &joining);
     for (uint32_t i = 0; i < slices; i++)
-        good &= converting.good[i];
-    return good;
+        bad |= joining.bad[i];
+    return bad;
 }
 
 double tally_loss_value(const struct tally *tally, const int16_t *exponent)

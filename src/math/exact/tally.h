@@ -41,6 +41,7 @@ struct tally {
     struct chunkset chunks;
     int64_t *sum; /* dims of them. */
     tally_loss loss;
+    double variance; /* Of a sample that stands for its chunks; else 0. */
     bool blank; /* Nothing is in, and `sum` is anything: it stands for zeros
                    that were not worth writing. */
     struct pool *pool; /* Borrowed; for passes over the sums of another; NULL:
@@ -49,6 +50,10 @@ struct tally {
 
 MUST_CHECK enum err tally_init(struct tally *tally, uint32_t dims,
                                uint32_t chunk_count);
+/* The same with sums that lie elsewhere: who lends them takes them back (sum =
+ * NULL) before tally_close. */
+MUST_CHECK enum err tally_init_at(struct tally *tally, uint32_t dims,
+                                  uint32_t chunk_count, int64_t *sum);
 void tally_close(struct tally *tally); /* Zeroed memory is safe to close. */
 void tally_clear(struct tally *tally);
 /* The same without touching the sums: what comes first is stored, not added. */
@@ -155,6 +160,15 @@ bool tally_loss_in_bound(tally_loss loss);
  * all are finite, which only a bound next to the largest number could spoil. */
 bool tally_gradient(const struct tally *tally, const int16_t *exponent,
                     double *gradient);
+/* Sums of some coordinates that lie anywhere: the same, but for the loss. */
+bool tally_numbers(const int64_t *sum, const int16_t *exponent, uint32_t count,
+                   struct pool *pool, double *gradient);
+/* out = all of `sums`, plus `out` itself unless `blank`.  Bit i of what is
+ * returned: number i is out of bound, and `out` is of no use.  Each is read
+ * once. */
+uint64_t tally_add_up(const int64_t *const *sums, uint32_t number,
+                      uint32_t count, bool blank, struct pool *pool,
+                      int64_t *out);
 double tally_loss_value(const struct tally *tally, const int16_t *exponent);
 
 /* Chunk set, sums and loss, canonical bytes. */

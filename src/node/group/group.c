@@ -13,17 +13,19 @@
 #include "base/flag.h"
 #include "base/mem.h"
 #include "core/sum/sum.h"
+#include "node/group/roads.h"
+#include "node/group/vectors.h"
 #include "node/host/farewell.h"
+#include "node/host/room.h"
 #include "os/clock.h"
-#include "os/net/link.h"
 #include "os/random.h"
 #include "os/run/loop.h"
 #include "os/run/thread.h"
-#include "wire/sum_codec.h"
 
+#define BEAT_US      (200 * MS_US)
+#define DEAD_US      (3 * SECOND_US)
 #define RETRY_US     (10 * MS_US)
 #define RETRY_MAX_US (500 * MS_US)
-#define ACTIONS_MAX  16u
 #define FINISH_US    SECOND_US
 
 struct call {
@@ -42,132 +44,48 @@ struct group {
     struct loop *loop;
     struct timer *timer;
     struct bell *bell;
-    struct link_hub *hub;
-    struct link *link;
-    bool up;
+    struct net_listener listener;
+    struct roads roads;
+    bool nowhere[SUM_LINKS]; /* Dialled at what is no address. */
+    struct vectors vectors;
+    const void
+        *own; /* The vector of the call at hand, the loop's; else NULL. */
     struct sum_member core;
     struct sum_actions actions;
-    uint8_t *envelope;
-    size_t envelope_capacity;
     struct farewell farewell;
     struct flag cancel, leave;
+    char place[SUM_PLACE];     /* Where others dial us; "": not known yet. */
+    char shown[NET_TEXT_SIZE]; /* The user's, from before he is in. */
 
     struct gate gate; /* Guards all below. */
     bool joined, over;
     enum err over_err;
     struct why over_why;
+    uint64_t size_max;
     bool asked, given, answered; /* The call; given: the loop has it. */
     struct call call;
-    char who[SUM_SEATS_MAX * NAME_SIZE];
+    char who[sizeof(((struct sum_last *)0)->who)];
 };
-
-static void feed(struct group *group, struct sum_event event);
-
-/* --- the link ------------------------------------------------------------ */
-
-static void on_up(void *context, struct link *link)
-{
-    struct group *group = context;
-
-    CHECK(link == group->link);
-    group->up = true;
-    feed(group, (struct sum_event){.kind = SUM_EVENT_UP});
-}
-
-static void drop_link(struct group *group)
-{
-    if (group->link != NULL)
-        link_close(group->link);
-    group->link = NULL;
-    group->up = false;
-}
-
-static void on_message(void *context, struct link *link, enum plane plane,
-                       const uint8_t *data, size_t size)
-{
-    struct group *group = context;
-    struct sum_msg msg;
-
-    if (link != group->link)
-        return;
-    if (sum_codec_decode(data, size, &msg) != ERR_OK ||
-        sum_is_bulk(msg.kind) != (plane == PLANE_BULK)) {
-        drop_link(group);
-        feed(group, (struct sum_event){.kind = SUM_EVENT_DOWN});
-        return;
-    }
-    feed(group, (struct sum_event){.kind = SUM_EVENT_MESSAGE, .msg = &msg});
-    if (msg.kind == SUM_WELCOME && group->link == link)
-        link_trust(link, sum_codec_message_max(msg.size_max));
-}
-
-static void finish(struct group *group, enum err err, const char *reason);
-
-static void on_down(void *context, struct link *link, enum link_end how,
-                    const char *why)
-{
-    struct group *group = context;
-
-    if (link != group->link)
-        return;
-    group->link = NULL;
-    group->up = false;
-    if (how == LINK_REFUSED) {
-        finish(group, ERR_DENIED, why);
-        return;
-    }
-    feed(group, (struct sum_event){.kind = SUM_EVENT_DOWN});
-}
-
-static const struct link_events link_events = {
-    .up = on_up, .message = on_message, .down = on_down};
-
-static void send(struct group *group, const struct sum_msg *msg)
-{
-    const size_t bound = sum_codec_bound(msg);
-
-    if (bound > group->envelope_capacity) {
-        uint8_t *grown =
-            mem_grow(group->envelope, 0, bound, 1, &group->envelope_capacity);
-
-        if (grown == NULL) {
-            finish(group, ERR_NOMEM, "not enough memory to send the vector");
-            return;
-        }
-        group->envelope = grown;
-    }
-    if (group->up)
-        link_send(group->link,
-                  sum_is_bulk(msg->kind) ? PLANE_BULK : PLANE_CONTROL,
-                  group->envelope, sum_codec_encode(msg, group->envelope));
-}
 
 /* --- what the user waits for --------------------------------------------- */
 
-static void copy_who(struct group *group, const struct sum_msg *msg)
-{
-    const size_t most = sizeof group->who - 1;
-    const size_t size = msg->who_size < most ? msg->who_size : most;
-
-    memcpy(group->who, msg->who, size);
-    group->who[size] = '\0';
-}
-
 static void answer(struct group *group, const struct sum_action *action)
 {
+    const struct sum_last *last = &group->core.last;
     struct call *call = &group->call;
 
+    group->own = NULL;
     gate_lock(&group->gate);
     call->err = action->err;
     call->info.included = action->included;
     (void)snprintf(call->why.text, sizeof call->why.text, "%s", action->reason);
     if (action->err == ERR_OK) {
-        call->info.call = action->msg.call;
-        call->info.contributed = action->msg.contributed;
-        call->info.members = action->msg.members;
-        copy_who(group, &action->msg);
-        if (action->msg.size > 0)
-            memcpy(call->values, action->msg.bytes, action->msg.size);
+        call->info.call = action->call;
+        call->info.contributed = last->contributed;
+        call->info.members = last->members;
+        memcpy(group->who, last->who, sizeof group->who);
+        memcpy(call->values, vectors_total(&group->vectors, action->call),
+               call->count * exact_size(call->type));
     }
     group->answered = true;
     gate_signal(&group->gate);
@@ -194,37 +112,76 @@ static void finish(struct group *group, enum err err, const char *reason)
     gate_unlock(&group->gate);
     if (farewell_begun(&group->farewell))
         return;
-    drop_link(group);
+    link_hub_stop_listening(group->roads.hub);
+    roads_drop_all(&group->roads);
     timer_at(group->timer, TIME_NEVER);
-    farewell_begin(&group->farewell, group->hub, NULL, FINISH_US);
+    farewell_begin(&group->farewell, group->roads.hub, NULL, FINISH_US);
 }
 
 static void joined(struct group *group)
 {
     gate_lock(&group->gate);
     group->joined = true;
+    group->size_max = group->core.view.size_max;
     gate_signal(&group->gate);
     gate_unlock(&group->gate);
 }
 
 /* --- steps --------------------------------------------------------------- */
 
+static void send(struct group *group, const struct sum_action *action)
+{
+    struct blob *piece = NULL;
+    size_t size = 0;
+
+    if (action->msg.kind == SUM_SLICE || action->msg.kind == SUM_PART) {
+        piece = vectors_cut(&group->vectors, action, group->own, &size);
+        if (piece == NULL) {
+            finish(group, ERR_NOMEM, "not enough memory to send the vector");
+            return;
+        }
+    }
+    roads_send(&group->roads, action->link, &action->msg, piece, size);
+}
+
+static void connect(struct group *group, const struct sum_action *action)
+{
+    const enum err err = roads_dial(&group->roads, action->link, action->place);
+
+    if (err == ERR_NOMEM)
+        finish(group, ERR_NOMEM, "not enough memory to connect");
+    else if (err != ERR_OK)
+        group->nowhere[action->link] = true; /* No place: told later. */
+}
+
+static void keep(struct group *group, const struct sum_action *action)
+{
+    const bool kept = action->kind == SUM_ACTION_ADD
+                          ? vectors_add(&group->vectors, action)
+                          : vectors_keep(&group->vectors, action, group->own);
+
+    if (!kept)
+        finish(group, ERR_NOMEM, "not enough memory for the vectors");
+}
+
 static void carry_out(struct group *group, const struct sum_action *action)
 {
     switch (action->kind) {
     case SUM_ACTION_SEND:
-        send(group, &action->msg);
+        send(group, action);
         return;
     case SUM_ACTION_CLOSE:
-        drop_link(group);
+        roads_drop(&group->roads, action->link);
         return;
     case SUM_ACTION_TIMER:
         timer_at(group->timer, action->at);
         return;
     case SUM_ACTION_CONNECT:
-        if (link_dial(group->hub, &group->options.address, &group->link) !=
-            ERR_OK)
-            finish(group, ERR_NOMEM, "not enough memory to connect");
+        connect(group, action);
+        return;
+    case SUM_ACTION_KEEP:
+    case SUM_ACTION_ADD:
+        keep(group, action);
         return;
     case SUM_ACTION_JOINED:
         joined(group);
@@ -235,12 +192,7 @@ static void carry_out(struct group *group, const struct sum_action *action)
     case SUM_ACTION_FINISH:
         finish(group, action->err, action->reason);
         return;
-    case SUM_ACTION_KEEP:
-    case SUM_ACTION_DROP:
-    case SUM_ACTION_TOTAL:
-        break;
     }
-    CHECK(!"an action of a host");
 }
 
 static void feed(struct group *group, struct sum_event event)
@@ -256,11 +208,110 @@ static void feed(struct group *group, struct sum_event event)
 
 static void on_time(void *context)
 {
-    feed(context, (struct sum_event){.kind = SUM_EVENT_TIME});
+    struct group *group = context;
+
+    for (uint32_t i = 0; i < SUM_LINKS; i++) {
+        if (!group->nowhere[i])
+            continue;
+        group->nowhere[i] = false;
+        feed(group, (struct sum_event){.kind = SUM_EVENT_DOWN, .link = i});
+    }
+    feed(group, (struct sum_event){.kind = SUM_EVENT_TIME});
 }
 
-/* A call the loop has not seen yet; its fields are the loop's from now on. */
-static bool take_call(struct group *group, struct sum_event *event)
+/* --- where others find us ------------------------------------------------ */
+
+static bool is_any(const char *host)
+{
+    return strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
+}
+
+static void be_at(struct group *group, const char *host)
+{
+    struct net_address at = group->listener.bound;
+    char text[NET_TEXT_SIZE];
+
+    memcpy(at.host, host, strlen(host) + 1);
+    if (strlen(net_text(&at, text)) >= SUM_PLACE)
+        return;
+    memcpy(group->place, text, strlen(text) + 1);
+    if (group->core.options.self.name[0] != '\0')
+        sum_member_place(&group->core, group->place);
+}
+
+static enum err listen_at(struct group *group, const struct net_address *at,
+                          struct why *why)
+{
+    enum err err = net_listen(at, false, &group->listener, why);
+
+    if (err == ERR_OK)
+        err = link_hub_listen(group->roads.hub, group->listener.fd);
+    if (err == ERR_OK)
+        (void)net_text(&group->listener.bound, group->shown);
+    if (err == ERR_OK && !is_any(group->listener.bound.host))
+        be_at(group, group->listener.bound.host);
+    return err;
+}
+
+/* Our end of the first link says by which address we are found. */
+static void on_met(void *context, const char *own_host)
+{
+    struct group *group = context;
+
+    if (group->place[0] == '\0')
+        be_at(group, own_host);
+}
+
+static void on_up(void *context, uint32_t number, const char *own_host)
+{
+    struct group *group = context;
+    struct net_address at = {.port = 0};
+    struct why why = {{0}};
+
+    memcpy(at.host, own_host, strlen(own_host) + 1);
+    if (group->listener.fd < 0 && listen_at(group, &at, &why) != ERR_OK) {
+        finish(group, ERR_IO, why.text);
+        return;
+    }
+    on_met(group, own_host);
+    feed(group, (struct sum_event){.kind = SUM_EVENT_UP, .link = number});
+}
+
+/* --- what links report ---------------------------------------------------- */
+
+static void on_down(void *context, uint32_t number)
+{
+    feed(context, (struct sum_event){.kind = SUM_EVENT_DOWN, .link = number});
+}
+
+static void on_message(void *context, uint32_t number,
+                       const struct sum_msg *msg)
+{
+    feed(context, (struct sum_event){
+                      .kind = SUM_EVENT_MESSAGE, .link = number, .msg = msg});
+}
+
+static void on_refused(void *context, const char *why)
+{
+    struct group *group = context;
+
+    if (!group->core.joined)
+        finish(group, ERR_DENIED, why);
+}
+
+static const struct roads_events roads_events = {.up = on_up,
+                                                 .down = on_down,
+                                                 .met = on_met,
+                                                 .message = on_message,
+                                                 .refused = on_refused};
+
+/* --- the user's bell ------------------------------------------------------ */
+
+/* A call the loop has not seen yet; its fields are the loop's from now on.  The
+ * wish to cancel is read under the same lock, so that it is of the call at
+ * hand: begin_call lowers what was meant for an earlier one. */
+static bool take_call(struct group *group, struct sum_event *event,
+                      bool *cancel)
 {
     const struct call *call = &group->call;
     bool taken;
@@ -268,14 +319,17 @@ static bool take_call(struct group *group, struct sum_event *event)
     gate_lock(&group->gate);
     taken = group->asked && !group->given && !group->answered;
     group->given = group->given || taken;
+    if (taken)
+        group->own = call->values;
+    *cancel = group->asked && !group->answered && flag_raised(&group->cancel);
+    if (*cancel)
+        flag_lower(&group->cancel);
     gate_unlock(&group->gate);
     if (!taken)
         return false;
     *event = (struct sum_event){
         .kind = SUM_EVENT_GIVE,
         .shape = {(uint32_t)call->type, call->count},
-        .bytes = call->values,
-        .size = call->count * exact_size(call->type),
         .patience_us = call->patience_us,
     };
     return true;
@@ -285,13 +339,12 @@ static void on_bell(void *context)
 {
     struct group *group = context;
     struct sum_event give;
+    bool cancel;
 
-    if (take_call(group, &give))
+    if (take_call(group, &give, &cancel))
         feed(group, give);
-    if (flag_raised(&group->cancel)) {
-        flag_lower(&group->cancel);
+    if (cancel)
         feed(group, (struct sum_event){.kind = SUM_EVENT_CANCEL});
-    }
     if (flag_raised(&group->leave)) {
         flag_lower(&group->leave);
         feed(group, (struct sum_event){.kind = SUM_EVENT_END});
@@ -308,24 +361,57 @@ static void member_main(void *context)
 
 /* --- life ---------------------------------------------------------------- */
 
-static enum err make_all(struct group *group)
+static void make_core(struct group *group)
 {
-    struct link_options links = {.token = group->options.token,
-                                 .events = &link_events,
-                                 .context = group};
-    struct sum_member_options core = {.incarnation = random_u64(),
-                                      .retry_us = RETRY_US,
-                                      .retry_max_us = RETRY_MAX_US,
-                                      .give_up_us = group->options.give_up_us};
-    enum err err = loop_new(&group->loop);
+    const struct group_options *o = &group->options;
+    struct sum_options core = {
+        .first = o->join == NULL,
+        .group = random_u64() | 1,
+        .least = o->least,
+        .members_max = o->members_max,
+        .size_max = o->size_max,
+        .beat_us = BEAT_US,
+        .dead_us = DEAD_US,
+        .retry_us = RETRY_US,
+        .retry_max_us = RETRY_MAX_US,
+        .give_up_us = o->give_up_us,
+    };
+    char text[NET_TEXT_SIZE];
 
-    memcpy(core.name, group->options.name, NAME_SIZE);
+    memcpy(core.self.name, o->name, NAME_SIZE);
+    memcpy(core.self.place, group->place, SUM_PLACE);
+    core.self.incarnation = random_u64();
+    if (o->join != NULL)
+        (void)snprintf(core.sponsor, sizeof core.sponsor, "%.*s",
+                       (int)SUM_PLACE - 1, net_text(o->join, text));
     sum_member_init(&group->core, &core);
-    links.loop = group->loop;
-    group->actions.capacity = ACTIONS_MAX;
-    group->actions.list = mem_new(ACTIONS_MAX, sizeof *group->actions.list);
+}
+
+/* There must be room for the fewest, and should be for all. */
+static enum err have_files(const struct group_options *options, struct why *why)
+{
+    const struct room_wish all = {.who = "a group", .links = SUM_SEATS};
+    const struct room_wish few = {
+        .who = "a group", .links = options->least > 0 ? options->least : 1};
+    uint64_t before;
+
+    if (room_make(&all, &before, NULL) == ERR_OK)
+        return ERR_OK;
+    return room_make(&few, &before, why);
+}
+
+static enum err make_all(struct group *group, struct why *why)
+{
+    const struct group_options *o = &group->options;
+    struct net_address at;
+    enum err err = have_files(o, why);
+
+    group->actions.capacity = SUM_ACTIONS;
+    group->actions.list = mem_new(SUM_ACTIONS, sizeof *group->actions.list);
     if (err == ERR_OK && group->actions.list == NULL)
         err = ERR_NOMEM;
+    if (err == ERR_OK)
+        err = loop_new(&group->loop);
     if (err == ERR_OK)
         err = timer_new(group->loop, on_time, group, &group->timer);
     if (err == ERR_OK)
@@ -333,20 +419,24 @@ static enum err make_all(struct group *group)
     if (err == ERR_OK)
         err = bell_new(group->loop, on_bell, group, &group->bell);
     if (err == ERR_OK)
-        err = link_hub_new(&links, &group->hub);
-    return err;
+        err = roads_open(&group->roads, group->loop, o->token, &roads_events,
+                         group);
+    if (err != ERR_OK || (o->listen == NULL && o->join != NULL))
+        return err;
+    err = net_parse(o->listen != NULL ? o->listen : "", &at, why);
+    return err == ERR_OK ? listen_at(group, &at, why) : err;
 }
 
 static void group_free(struct group *group)
 {
-    drop_link(group);
-    link_hub_free(group->hub);
+    roads_close(&group->roads);
     timer_free(group->timer);
     farewell_close(&group->farewell);
     bell_free(group->bell);
     loop_free(group->loop);
+    net_close(&group->listener);
+    vectors_close(&group->vectors);
     mem_free(group->actions.list);
-    mem_free(group->envelope);
     gate_close(&group->gate);
     mem_free(group);
 }
@@ -366,7 +456,7 @@ static enum err wait_joined(struct group *group, struct why *why)
     return err;
 }
 
-enum err group_join(const struct group_options *options, struct group **group,
+enum err group_open(const struct group_options *options, struct group **group,
                     struct why *why)
 {
     struct group *made = mem_new(1, sizeof *made);
@@ -375,10 +465,13 @@ enum err group_join(const struct group_options *options, struct group **group,
     if (made == NULL)
         return ERR_NOMEM;
     made->options = *options;
+    made->listener.fd = -1;
     gate_init(&made->gate);
-    err = make_all(made);
-    if (err == ERR_OK)
+    err = make_all(made, why);
+    if (err == ERR_OK) {
+        make_core(made);
         err = thread_start(member_main, made, &made->thread);
+    }
     if (err != ERR_OK) {
         group_free(made);
         return err;
@@ -391,6 +484,11 @@ enum err group_join(const struct group_options *options, struct group **group,
     return err;
 }
 
+const char *group_address(const struct group *group)
+{
+    return group->shown;
+}
+
 /* The gate is locked. */
 static enum err begin_call(struct group *group, struct why *why)
 {
@@ -401,12 +499,12 @@ static enum err begin_call(struct group *group, struct why *why)
         return why_set(why,
                        group->over_err == ERR_OK ? ERR_CLOSED : group->over_err,
                        "%s", group->over_why.text);
-    if (group->call.count * exact_size(group->call.type) > group->core.size_max)
+    if (group->call.count * exact_size(group->call.type) > group->size_max)
         return why_set(why, ERR_SHAPE,
-                       "a vector of %llu numbers is larger than the host "
+                       "a vector of %llu numbers is larger than the group "
                        "allows (%llu bytes)",
                        (unsigned long long)group->call.count,
-                       (unsigned long long)group->core.size_max);
+                       (unsigned long long)group->size_max);
     group->asked = true;
     group->given = group->answered = false;
     flag_lower(&group->cancel);

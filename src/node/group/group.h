@@ -1,12 +1,13 @@
 /*
- * group.h - core/sum/sum.h on real links: a host's thread, a member's thread.
+ * group.h - core/sum/sum.h on real links: a member of a group that may span
+ * machines.
  *
- *     user's thread            member's thread          host's thread
- *       group_sum  --bell-->     sum_member_step  --link-->  sum_host_step
- *         waits    <--gate--     RESULT           <--link--  exact_sum
+ *     user's thread            member's thread              other members
+ *       group_sum  --bell-->     sum_member_step  <--links-->
+ *         waits    <--gate--     RESULT, exact_sum
  *
- * Both threads only serve their loops, so that beats go on whatever the user
- * does.
+ * The member's thread only serves its loop, so that beats go on, slices are
+ * added and views agreed on whatever the user does.
  */
 #ifndef NODE_GROUP_H
 #define NODE_GROUP_H
@@ -21,39 +22,29 @@
 #include "os/net/net.h"
 #include "os/net/token.h"
 
-struct group_host;
 struct group;
 
-struct group_host_options {
-    const char *listen;        /* "HOST:PORT"; NULL = loopback, any port. */
-    const struct token *token; /* Borrowed. */
-    bool near;                 /* Loopback only. */
-    uint32_t seats, least;
-    uint64_t size_max; /* Bytes of a vector. */
-};
-
-MUST_CHECK enum err group_host_open(const struct group_host_options *options,
-                                    struct group_host **host, struct why *why);
-/* Where others join it, and where this machine's processes do. */
-const char *group_host_address(const struct group_host *host);
-const struct net_address *group_host_local(const struct group_host *host);
-void group_host_close(struct group_host *host); /* Accepts NULL. */
-
 struct group_options {
-    struct net_address address;
-    const struct token *token; /* Borrowed. */
+    const struct net_address *join; /* Any member's; NULL: begin a group. */
+    const char *listen; /* "HOST:PORT"; NULL: loopback, or the address by which
+                           this machine reaches the one that it joins. */
+    const struct token *token; /* Of the cluster.  Borrowed. */
     char name[NAME_SIZE];
     time_us give_up_us;
+    uint32_t members_max, least; /* Of who begins it. */
+    uint64_t size_max;           /* The same: bytes of a vector. */
 };
 
-/* Returns once the host has let it in. */
-MUST_CHECK enum err group_join(const struct group_options *options,
+/* Returns once it is in. */
+MUST_CHECK enum err group_open(const struct group_options *options,
                                struct group **group, struct why *why);
+/* Where others join, as long as this member is there. */
+const char *group_address(const struct group *group);
 
 struct group_info {
     uint64_t call;
     uint32_t contributed, members;
-    int included;    /* 1, 0, or -1: who knows (the link broke). */
+    int included;    /* 1, 0, or -1: who knows (it was cut off). */
     const char *who; /* Names by comma; good until the next call. */
 };
 

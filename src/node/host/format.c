@@ -22,6 +22,7 @@ static const char *const readers[] = {
     "muster 0.1",
     "muster 0.2", /* Numbered; GAP records, the loss on a grid of its own. */
     "muster 0.3", /* Checkpoints always have the loss on held-out rows. */
+    "muster 0.4", /* Receipts of many weights have a name, no SHA-256. */
 };
 
 #define FORMATS (sizeof readers / sizeof *readers)

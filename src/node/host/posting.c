@@ -80,8 +80,8 @@ void envelope_close(struct envelope *envelope)
     *envelope = (struct envelope){0};
 }
 
-static bool fill_posted(struct envelope *envelope, const struct msg *msg,
-                        const struct posted *where)
+bool envelope_fill_posted(struct envelope *envelope, const struct msg *msg,
+                          const struct posted *where)
 {
     if (!head_room(envelope, codec_posted_bound(msg)))
         return false;
@@ -237,7 +237,7 @@ bool posting_fill(struct posting *posting, uint32_t berth,
     if (berth == BOARD_NONE || !post_round(posting, &msg->round))
         return fill_shared(posting, envelope, msg);
     where.sequence = posting->sequence;
-    return fill_posted(envelope, msg, &where);
+    return envelope_fill_posted(envelope, msg, &where);
 }
 
 void posting_close(struct posting *posting)
@@ -334,7 +334,7 @@ bool answer_fill(struct board *board, uint32_t berth, struct envelope *envelope,
     if (where.place == BOARD_NONE)
         return envelope_fill(envelope, msg);
     where.sequence = board_answer_publish(board, berth, where.place);
-    return fill_posted(envelope, msg, &where);
+    return envelope_fill_posted(envelope, msg, &where);
 }
 
 enum err answer_round(const struct board *board, struct codec_room *room,

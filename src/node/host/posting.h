@@ -33,6 +33,10 @@ MUST_CHECK bool envelope_fill(struct envelope *envelope, const struct msg *msg);
 /* Only the head of a ROUND or TALLY, whose vectors are the caller's tail. */
 MUST_CHECK bool envelope_fill_head(struct envelope *envelope,
                                    const struct msg *msg);
+/* The same of a message whose vectors lie on a board, there. */
+MUST_CHECK bool envelope_fill_posted(struct envelope *envelope,
+                                     const struct msg *msg,
+                                     const struct posted *where);
 void envelope_send(const struct envelope *envelope, struct link *link,
                    enum plane plane);
 void envelope_close(struct envelope *envelope);

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "os/run/loop.h"
 
-#define LAG_US  (2 * MS_US)
+#define LAG_US  (10 * MS_US)
 #define BACKLOG (256u << 10) /* Beyond it the frequent kinds are lost. */
 
 /* The longest that travels. */
@@ -81,7 +81,8 @@ static bool frequent(enum trace_kind kind)
 static bool can_wait(const struct trace_writer *writer, enum trace_kind kind)
 {
     return frequent(kind) || kind == TRACE_PULSE ||
-           (!writer->eager && (kind == TRACE_ROUND || kind == TRACE_COMMIT));
+           (!writer->eager && (kind == TRACE_ROUND || kind == TRACE_COMMIT ||
+                               kind == TRACE_STOLEN));
 }
 
 static void put(struct trace_writer *writer, const void *data, size_t size)

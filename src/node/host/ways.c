@@ -16,7 +16,6 @@
 
 #define HOST_LETTERS 48
 #define ADDRESS_MAX  4096u
-#define TOKEN_FILE   "run.token"
 
 void ways_own_name(char name[NAME_SIZE])
 {

@@ -23,6 +23,7 @@
 
 #define WAYS_MAX     8u
 #define ADDRESS_FILE "address"
+#define TOKEN_FILE   "run.token"
 #define LOCK_FILE    "lock" /* Held by the run while it is going on. */
 
 struct ways {

@@ -12,16 +12,20 @@
 #include "core/ring/peer.h"
 #include "node/host/posting.h"
 #include "node/host/reject_log.h"
+#include "node/ring/lending.h"
 #include "os/clock.h"
 #include "wire/codec.h"
+#include "wire/roll_codec.h"
 
-#define NO_NUMBER UINT32_MAX
+#define NO_NUMBER     UINT32_MAX
+#define ROLL_NO_BYTES 1024u
 
 /* One end of a link. */
 struct end {
     struct end *next;
     struct link *link;
     uint32_t number; /* NO_NUMBER: accepted, and not greeted yet. */
+    uint32_t berth;  /* On the board; BOARD_NONE: it does not share it. */
     bool up;
     bool failed; /* No memory for a message: it is to go down. */
 };
@@ -80,7 +84,10 @@ static struct end *add(struct mesh *mesh, struct link *link, uint32_t number)
 
     if (end == NULL)
         return NULL;
-    *end = (struct end){.next = mesh->ends, .link = link, .number = number};
+    *end = (struct end){.next = mesh->ends,
+                        .link = link,
+                        .number = number,
+                        .berth = BOARD_NONE};
     mesh->ends = end;
     link_set_user(link, end);
     return end;
@@ -93,9 +100,21 @@ static bool is_urgent(enum msg_kind kind)
     return kind == MSG_MEET || !msg_is_bulk(kind);
 }
 
+static bool fill(struct mesh *mesh, const struct end *end,
+                 const struct msg *msg)
+{
+    const struct mesh_options *const options = &mesh->options;
+
+    return end->berth != BOARD_NONE &&
+                   lending_posts(options->board, options->berth, msg)
+               ? lending_fill(options->board, options->berth, &mesh->envelope,
+                              msg)
+               : envelope_fill(&mesh->envelope, msg);
+}
+
 static void send(struct mesh *mesh, struct end *end, const struct msg *msg)
 {
-    end->failed = end->failed || !envelope_fill(&mesh->envelope, msg);
+    end->failed = end->failed || !fill(mesh, end, msg);
     if (end->failed)
         timer_at(mesh->failing, clock_now_us());
     else
@@ -169,6 +188,47 @@ static void answer(struct mesh *mesh, struct end *end,
     drop(mesh, end);
 }
 
+/* An owner of private rows does not speak as others do. */
+static void reject_owner(struct mesh *mesh, struct end *end)
+{
+    struct roll_msg no = {.kind = ROLL_NO};
+    uint8_t bytes[ROLL_NO_BYTES];
+
+    (void)snprintf(no.no.reason, sizeof no.no.reason,
+                   "this is a ring, and its peers have all rows; private ones "
+                   "need a coordinator");
+    log_refusal(mesh, end, no.no.reason);
+    CHECK(roll_codec_bound(&no) <= sizeof bytes);
+    link_send(end->link, PLANE_CONTROL, bytes, roll_codec_encode(&no, bytes));
+    drop(mesh, end);
+}
+
+static bool has_cluster_token(struct mesh *mesh, struct end *end)
+{
+    if (link_may_be(end->link, TOKEN_CLUSTER))
+        return true;
+    reject(mesh, end,
+           "a peer of a ring needs the cluster's token, not a worker's own");
+    return false;
+}
+
+static void tell_terms(struct mesh *mesh, struct end *end,
+                       const struct msg_hello *hello)
+{
+    struct msg msg = {.kind = MSG_TERMS};
+    const char *why;
+
+    if (!has_cluster_token(mesh, end))
+        return;
+    why = mesh->options.events->hello(mesh->options.context, hello, &msg.terms);
+    if (why != NULL) {
+        reject(mesh, end, why);
+        return;
+    }
+    send(mesh, end, &msg);
+    drop(mesh, end);
+}
+
 static uint32_t free_number(struct mesh *mesh)
 {
     do {
@@ -196,15 +256,13 @@ static void fill_in_host(const struct end *end, struct msg_meet *meet)
 /* False: it was turned away. */
 static bool greet(struct mesh *mesh, struct end *end, struct msg_meet *meet)
 {
-    if (end->number == NO_NUMBER && !link_may_be(end->link, TOKEN_CLUSTER)) {
-        reject(mesh, end,
-               "a peer of a ring needs the cluster's token, not a worker's "
-               "own");
+    if (end->number == NO_NUMBER && !has_cluster_token(mesh, end))
         return false;
-    }
     if (end->number == NO_NUMBER)
         end->number = free_number(mesh);
     fill_in_host(end, meet);
+    if (mesh->options.board != NULL && meet->incarnation != 0)
+        end->berth = board_berth_find(mesh->options.board, meet->incarnation);
     link_trust(end->link, mesh->options.message_max);
     return true;
 }
@@ -231,6 +289,15 @@ static void on_up(void *context, struct link *link)
         mesh->options.events->up(mesh->options.context, end->number);
 }
 
+static enum err decode(struct mesh *mesh, const struct end *end,
+                       const uint8_t *data, size_t size, struct msg *msg)
+{
+    return end->berth != BOARD_NONE && codec_is_posted(data, size)
+               ? lending_find(mesh->options.board, end->berth, &mesh->room,
+                              data, size, msg)
+               : codec_decode(data, size, &mesh->room, msg);
+}
+
 static void on_message(void *context, struct link *link, enum plane plane,
                        const uint8_t *data, size_t size)
 {
@@ -240,8 +307,12 @@ static void on_message(void *context, struct link *link, enum plane plane,
 
     if (end == NULL || mesh->over)
         return;
-    if (codec_decode(data, size, &mesh->room, &msg) != ERR_OK ||
-        msg.leaf != 0 || is_urgent(msg.kind) != (plane == PLANE_CONTROL)) {
+    if (end->number == NO_NUMBER && roll_codec_is(data, size)) {
+        reject_owner(mesh, end);
+        return;
+    }
+    if (decode(mesh, end, data, size, &msg) != ERR_OK || msg.leaf != 0 ||
+        is_urgent(msg.kind) != (plane == PLANE_CONTROL)) {
         log_refusal(mesh, end, "it sent what is no message of a peer");
         break_off(mesh, end);
         return;
@@ -250,10 +321,12 @@ static void on_message(void *context, struct link *link, enum plane plane,
         answer(mesh, end, &msg.ask);
         return;
     }
+    if (end->number == NO_NUMBER && msg.kind == MSG_HELLO) {
+        tell_terms(mesh, end, &msg.hello);
+        return;
+    }
     if (end->number == NO_NUMBER && msg.kind != MSG_MEET) {
-        reject(mesh, end,
-               "this is a peer of a ring, and no coordinator: add "
-               "--topology ring");
+        reject(mesh, end, "this is a peer of a ring, and no coordinator");
         return;
     }
     if (msg.kind == MSG_MEET && !greet(mesh, end, &msg.meet))

@@ -10,9 +10,14 @@
  * control plane: MEET and REJECT, which come before anything else (bulk is not
  * read before there was a MEET), and BEAT.
  *
+ * NEIGHBOURS.  Slices to a peer that shares a board with this one go as notes
+ * of where they lie (lending.h); which berth is whose is known by the
+ * incarnation in its MEET.
+ *
  * WHO COMES IN.  Peers need the cluster's token; that of one worker, which
  * could only be that worker, is turned away here.  Whoever asks (`muster
- * status`) is answered and gone.
+ * status`) is answered and gone; so is who says HELLO, as to a coordinator,
+ * and has no rows: it is told where they are (TERMS), and comes back as a peer.
  */
 #ifndef NODE_RING_MESH_H
 #define NODE_RING_MESH_H
@@ -27,6 +32,7 @@
 #include "os/net/link.h"
 #include "os/net/net.h"
 #include "os/net/token.h"
+#include "os/run/board.h"
 #include "os/run/loop.h"
 
 struct mesh;
@@ -39,6 +45,10 @@ struct mesh_events {
      * `capacity` bytes, returns how many. */
     size_t (*ask)(void *context, const struct msg_ask *ask, bool allowed,
                   char *text, size_t capacity);
+    /* One without rows says HELLO: fill in what it is told; or return why it
+     * cannot join. */
+    const char *(*hello)(void *context, const struct msg_hello *hello,
+                         struct msg_terms *terms);
     /* A dialled one will never be let in: another token, no such program. */
     void (*refused)(void *context, uint32_t number, const char *why);
 };
@@ -52,6 +62,8 @@ struct mesh_options {
     int listen_fd;
     uint32_t dims, sum_dims; /* Of weights and of the longest sums. */
     size_t message_max;      /* Bytes of the longest message. */
+    struct board *board;     /* With own vectors in `berth`; NULL: none. */
+    uint32_t berth;
 };
 
 MUST_CHECK enum err mesh_new(const struct mesh_options *options,

@@ -20,17 +20,22 @@
 #include "node/host/result_file.h"
 #include "node/host/trace_pipe.h"
 #include "node/ring/compute.h"
+#include "node/ring/lending.h"
 #include "node/ring/mesh.h"
 #include "node/ring/peer_status.h"
+#include "node/ring/welcome.h"
 #include "os/clock.h"
 #include "os/log.h"
 #include "os/random.h"
 #include "os/run/loop.h"
+#include "os/run/threads.h"
 #include "os/run/wait.h"
 #include "wire/codec.h"
 
 #define ACTIONS_FIRST 256u
 #define FINISH_US     (500 * MS_US)
+#define POOL_DIMS     16384u /* Fewer are added up by one thread sooner. */
+#define POOL_THREADS  8u
 #define HEAD_BYTES    4096u /* Of a message, beside its vector. */
 
 struct node {
@@ -43,18 +48,19 @@ struct node {
     struct alerts *alerts;
     struct mesh *mesh;
     struct compute *compute;
+    struct pool *pool; /* For long vectors; NULL: none. */
     struct keeper keeper;
     struct trace_writer traces;
     struct task *measure; /* Of held-out rows; its thread owns these two: */
     double held_out_loss;
     enum err measure_err;
 
-    uint32_t contact;      /* The next to be dialled. */
-    uint64_t undialled;    /* Dials that could not begin: seats, ... */
-    bool receipt;          /* ... a receipt that is due, ... */
-    uint32_t receipt_step; /* ... of this step, to be told of. */
-    bool asked;            /* Somebody wants it to stop, ... */
-    bool stopped;          /* ... and the machine was told. */
+    struct welcome *welcome; /* Of those who come without data. */
+    uint32_t contact;        /* The next to be dialled. */
+    uint64_t undialled;      /* Dials that could not begin: seats to be told
+                                of. */
+    bool asked;              /* Somebody wants it to stop, ... */
+    bool stopped;            /* ... and the machine was told. */
     bool finished;
     struct farewell farewell;
     enum err err; /* No result could be written. */
@@ -104,13 +110,26 @@ static size_t on_ask(void *context, const struct msg_ask *ask, bool allowed,
     const bool stops = ask->what == ASK_STOP;
     json_t *said =
         stops ? answer_stop(allowed, node->core.trainer.optim.step)
-              : peer_status_json(&node->core, clock_now_us(), capacity);
+        : ask->what == ASK_WHY
+            ? json_pack("{s:s}", "error",
+                        "peers of a ring do not measure each other: `muster "
+                        "status` says who is silent, and --why-slow asks the "
+                        "coordinator of a star")
+            : peer_status_json(&node->core, clock_now_us(), capacity);
 
     if (stops && allowed) { /* Once it has its answer. */
         node->asked = true;
         timer_at(node->timer, clock_now_us());
     }
     return answer_write(said, text, capacity);
+}
+
+static const char *on_hello(void *context, const struct msg_hello *hello,
+                            struct msg_terms *terms)
+{
+    struct node *node = context;
+
+    return welcome_answer(node->welcome, &node->core, hello, terms);
 }
 
 /* Only who never was in a ring has nowhere else to go. */
@@ -129,6 +148,7 @@ static const struct mesh_events mesh_events = {.up = on_up,
                                                .down = on_down,
                                                .message = on_message,
                                                .ask = on_ask,
+                                               .hello = on_hello,
                                                .refused = on_refused};
 
 static void on_time(void *context)
@@ -364,10 +384,6 @@ static void carry_out(struct node *node, const struct action *action)
     case ACTION_CHECKPOINT:
         keeper_checkpoint(&node->keeper, action);
         return;
-    case ACTION_RECEIPT:
-        node->receipt = true;
-        node->receipt_step = action->step;
-        return;
     case ACTION_MEASURE:
         task_start(node->measure);
         return;
@@ -410,12 +426,6 @@ static uint32_t first_undialled(struct node *node)
 static bool next_event(struct node *node, struct event *event)
 {
     *event = (struct event){.kind = EVENT_JOURNALED};
-    if (node->receipt) {
-        node->receipt = false;
-        event->kind = EVENT_RECEIPT;
-        event->step = node->receipt_step;
-        return true;
-    }
     if (keeper_journaled(&node->keeper, &event->err))
         return true;
     event->kind = EVENT_LINK_DOWN;
@@ -456,6 +466,24 @@ static void feed(struct node *node, const struct event *event)
 
 /* --- life ----------------------------------------------------------------- */
 
+static bool lends(const struct node *node)
+{
+    return node->options->board != NULL && node->options->berth != BOARD_NONE;
+}
+
+/* Adding up, decoding and stepping are the loop's, and nobody computes then: a
+ * peer's share of the processors may help. */
+static enum err open_pool(struct node *node)
+{
+    const struct peer_node_options *options = node->options;
+    const uint32_t share = threads_available() / options->peers;
+
+    if (share < 2 || options->core.trainer.dims < POOL_DIMS)
+        return ERR_OK;
+    return threads_new_spinning(share < POOL_THREADS ? share : POOL_THREADS,
+                                &node->pool);
+}
+
 static enum err open_core(struct node *node)
 {
     const struct peer_node_options *options = node->options;
@@ -464,10 +492,17 @@ static enum err open_core(struct node *node)
     enum err err = arithmetic_check(options->isa, node->why);
 
     core.incarnation = random_u64();
+    if (lends(node)) {
+        lending_rooms(options->board, options->berth, core.rooms);
+        board_berth_take(options->board, options->berth, core.incarnation);
+    }
     core.contact[0] = '\0';
     if (options->contact_count > 0)
         (void)snprintf(core.contact, sizeof core.contact, "%u of them",
                        options->contact_count); /* choose_place has them. */
+    if (err == ERR_OK)
+        err = open_pool(node);
+    core.trainer.pool = node->pool;
     if (err == ERR_OK)
         err = keeper_open(&node->keeper, options->folder, &recovery, node->why);
     if (err == ERR_OK)
@@ -513,6 +548,8 @@ static enum err open_mesh(struct node *node)
         .events = &mesh_events,
         .context = node,
         .listen_fd = options->listen_fd,
+        .board = lends(node) ? options->board : NULL,
+        .berth = options->berth,
         .dims = trainer->options.dims,
         .sum_dims = trainer->sum_dims,
         .message_max = message_max(&options->core, trainer->options.dims,
@@ -543,6 +580,9 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK && options->held_out.loss != NULL)
         err = task_new(node->loop, measure, measured, node, &node->measure);
     if (err == ERR_OK)
+        err = welcome_new(node->loop, options->papers, options->data,
+                          options->serve_host, &node->welcome);
+    if (err == ERR_OK)
         err = open_compute(node);
     return err == ERR_OK ? open_mesh(node) : err;
 }
@@ -552,6 +592,7 @@ static void node_close(struct node *node)
     compute_free(node->compute);
     task_free(node->measure);
     mesh_free(node->mesh);
+    welcome_free(node->welcome);
     keeper_close(&node->keeper);
     trace_writer_close(&node->traces);
     alerts_free(node->alerts);
@@ -560,6 +601,7 @@ static void node_close(struct node *node)
     farewell_close(&node->farewell);
     loop_free(node->loop);
     peer_close(&node->core);
+    threads_free(node->pool);
     actions_close(&node->actions);
     mem_free(node);
 }

@@ -22,9 +22,11 @@
 #include "data/rows/dataset.h"
 #include "math/kernel/kernel.h"
 #include "node/host/chaos.h"
+#include "node/ring/papers.h"
 #include "os/net/interface.h"
 #include "os/net/net.h"
 #include "os/net/token.h"
+#include "os/run/board.h"
 
 struct peer_node_options {
     struct peer_options core; /* But incarnation and contact. */
@@ -36,9 +38,12 @@ struct peer_node_options {
     const struct dataset *data; /* All chunks. */
     enum isa isa;
     uint32_t threads;
+    uint32_t peers;                  /* Of this machine, itself included. */
     const char *folder;              /* Journal, checkpoints, result. */
     const struct token *token;       /* The cluster's. */
     const struct net_source *source; /* To dial from; NULL: any. */
+    struct board *board; /* lending_new; NULL: all are sent bytes. */
+    uint32_t berth;      /* Its own there; BOARD_NONE: likewise. */
     int listen_fd;
     int spare_fd; /* Memory for a result that no disk takes; -1 = none. */
     int trace_fd; /* -1 = nobody listens. */
@@ -46,6 +51,9 @@ struct peer_node_options {
     const struct chaos *chaos;
     int pass_fd;
     struct held_out held_out; /* Called in a thread of its own. */
+    /* For machines that join without data; NULL: none may. */
+    const struct papers_kept *papers;
+    const char *serve_host; /* Where they fetch, at any port. */
 };
 
 /* Run one life to its end: from what the folder holds, until the model is

@@ -134,7 +134,10 @@ static enum err add_seat(struct ring_supervisor *r, uint32_t number)
                                .trace_fd = -1,
                                .pass_fd = -1,
                                .spare_fd = -1};
-    (void)snprintf(seat->name, NAME_SIZE, "%.40sw%u", r->prefix, number);
+    if (r->options->name != NULL && r->count == 0)
+        (void)snprintf(seat->name, NAME_SIZE, "%s", r->options->name);
+    else
+        (void)snprintf(seat->name, NAME_SIZE, "%.40sw%u", r->prefix, number);
     ring_folder_of(r->options->out, number, seat->folder);
     err = file_make_folder(seat->folder, r->why);
     if (err == ERR_OK)
@@ -207,6 +210,17 @@ static void point_address(struct ring_supervisor *r)
     }
 }
 
+/* Seats keep their berths; who comes when all are taken is sent bytes. */
+static uint32_t berth_of(const struct ring_supervisor *r,
+                         const struct ring_seat *seat)
+{
+    const struct board *board = r->peer.board;
+    const uint32_t index = (uint32_t)(seat - r->seats);
+
+    return board != NULL && index < board_shape(board)->berths ? index
+                                                               : BOARD_NONE;
+}
+
 /* One life. */
 static enum err start(struct ring_supervisor *r, struct ring_seat *seat)
 {
@@ -229,6 +243,7 @@ static enum err start(struct ring_supervisor *r, struct ring_seat *seat)
         options.contacts = contacts;
         options.folder = seat->folder;
         options.listen_fd = seat->door.fd;
+        options.berth = berth_of(r, seat);
         options.spare_fd = seat->spare_fd;
         options.trace_fd = writer;
         options.pass_fd = seat->pass_fd;
@@ -403,6 +418,7 @@ static void stop(struct ring_supervisor *r, int number)
     }
 }
 
+/* A second SIGTERM is no impatience, as in supervisor.c. */
 static void on_signal(struct ring_supervisor *r, int number)
 {
     r->came = number;
@@ -411,7 +427,7 @@ static void on_signal(struct ring_supervisor *r, int number)
         return;
     }
     r->signal = number;
-    r->over = true;
+    r->over = r->over || number != WAIT_SIGTERM;
 }
 
 static bool told_to_stop(const struct ring_supervisor *r)

@@ -23,16 +23,22 @@
 
 /* --- what they are told --------------------------------------------------- */
 
+/* All peers are here, and so may be later ones. */
+static bool is_local(const struct train_options *options)
+{
+    return options->listen == NULL && options->peers == NULL;
+}
+
 /* Bits do not depend on when a training ends, but all peers must end it alike;
  * those of one command do. */
-static struct digest config_of(const struct train_options *options)
+struct digest ring_config(const struct train_options *options)
 {
     const struct optim_options *optim = &options->optim;
     char line[LINE_SIZE];
     struct hasher hasher;
     int size;
 
-    if (options->listen == NULL && options->peers == NULL)
+    if (is_local(options))
         return options->config;
     size = snprintf(line, sizeof line,
                     "ring steps %u tol %a gap %a of %a accuracy %a patience %u "
@@ -51,7 +57,7 @@ static struct peer_options describe_core(const struct ring_train *train)
     const struct objective *objective = train->objective;
 
     return (struct peer_options){
-        .config = config_of(options),
+        .config = ring_config(options),
         .arithmetic = arithmetic_digest(),
         .trainer = {.optim = options->optim,
                     .scale = objective->scale,
@@ -64,7 +70,8 @@ static struct peer_options describe_core(const struct ring_train *train)
         .end = objective->chunks,
         .least = options->slots,
         .small = PEER_SMALL,
-        .segment = PEER_SEGMENT,
+        .segment = train->board != NULL && is_local(options) ? PEER_LENT
+                                                             : PEER_SEGMENT,
         .state_segment = PEER_STATE_SEGMENT,
         .beat_us = train->beat_us,
         .dead_us = train->dead_us,
@@ -73,8 +80,40 @@ static struct peer_options describe_core(const struct ring_train *train)
     };
 }
 
+/* For machines that join without data; nothing if none may. */
+static enum err describe_all(const struct ring_train *train,
+                             struct papers_kept *kept)
+{
+    const struct train_options *options = train->options;
+    const struct objective *objective = train->objective;
+    const double *start = options->optim.start;
+    union {
+        const struct digest *digests;
+        const uint8_t *bytes;
+    } const keys = {train->chunk_digests};
+    union {
+        const double *weights;
+        const uint8_t *bytes;
+    } const begun = {start};
+    const struct papers papers = {
+        .brief = objective->brief,
+        .optim = options->optim,
+        .chunks = dataset_chunks(options->data),
+        .digests = keys.bytes,
+        .start_count = start != NULL ? objective->dims : 0,
+        .start = begun.bytes,
+        .kit = {options->kit, options->kit_size},
+    };
+
+    _Static_assert(sizeof(struct digest) == DIGEST_BYTES, "one after another");
+    return train->chunk_digests != NULL && options->kit_size > 0
+               ? papers_keep(&papers, kept)
+               : ERR_OK;
+}
+
 static void describe_peer(const struct ring_train *train,
                           const struct ways *others,
+                          const struct papers_kept *papers,
                           struct ring_supervisor *run)
 {
     const struct train_options *options = train->options;
@@ -91,9 +130,13 @@ static void describe_peer(const struct ring_train *train,
         .data = options->data,
         .isa = options->isa,
         .threads = options->threads > 0 ? options->threads : 1,
+        .peers = options->local_workers,
         .token = train->token,
+        .board = train->board,
         .chaos = options->chaos.count > 0 ? &options->chaos : NULL,
         .held_out = options->held_out,
+        .papers = papers,
+        .serve_host = train->door->bound.host,
     };
     if (options->listen == NULL && others->count == 0)
         return;
@@ -331,15 +374,17 @@ enum err ring_train_run(const struct ring_train *train,
     const struct train_options *options = train->options;
     struct ring_supervisor *run = mem_new(1, sizeof *run);
     struct ways others = {.count = 0};
+    struct papers_kept papers = {.chunks = 0};
     enum err err = run != NULL ? check(options, why) : ERR_NOMEM;
 
     if (err == ERR_OK && options->peers != NULL)
         err = ways_parse(options->peers, &others, why);
-    if (err == ERR_OK) {
+    if (err == ERR_OK)
         err = ring_folder_mark(options->out, why);
-    }
+    if (err == ERR_OK)
+        err = describe_all(train, &papers);
     if (err == ERR_OK) {
-        describe_peer(train, &others, run);
+        describe_peer(train, &others, &papers, run);
         choose_numbers(options, run);
         *train->running = &run->crew;
         err = ring_supervisor_run(run, why);
@@ -352,5 +397,6 @@ enum err ring_train_run(const struct ring_train *train,
     if (run != NULL)
         ring_supervisor_close(run);
     mem_free(run);
+    papers_drop(&papers);
     return err;
 }

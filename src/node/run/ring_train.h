@@ -15,6 +15,7 @@
 #include "node/run/train.h"
 #include "os/net/net.h"
 #include "os/net/token.h"
+#include "os/run/board.h"
 
 struct ring_train {
     const struct train_options *options;
@@ -22,10 +23,15 @@ struct ring_train {
     const struct token *token;
     const struct net_listener *door; /* Of the first local peer. */
     int lock_fd;
+    struct board *board; /* lending_new; NULL: slices go by sockets. */
     struct ledger_options ledger;
     time_us beat_us, dead_us, gather_us;
-    struct crew **running; /* Set while there are processes. */
+    struct crew **running;              /* Set while there are processes. */
+    const struct digest *chunk_digests; /* NULL: nobody joins without data. */
 };
+
+/* What the peers of the ring that this training is of tell each other. */
+struct digest ring_config(const struct train_options *options);
 
 MUST_CHECK enum err ring_train_run(const struct ring_train *train,
                                    struct train_result *result,

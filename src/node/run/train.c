@@ -22,6 +22,7 @@
 #include "node/host/ring_folder.h"
 #include "node/host/room.h"
 #include "node/host/ways.h"
+#include "node/ring/lending.h"
 #include "node/run/ring_train.h"
 #include "node/run/supervisor.h"
 #include "os/file/file.h"
@@ -37,8 +38,6 @@
 #include "os/run/process.h"
 #include "os/run/threads.h"
 
-#define LATE_DIMS        4096u /* A hash of more weights is worth an event, */
-#define LATE_COPIES_DIMS (1u << 22) /* and of no more they are copied. */
 #define BEAT_US          (50 * MS_US)
 #define DEAD_US          (2 * SECOND_US)
 #define PULSE_US         SECOND_US
@@ -49,6 +48,7 @@
 #define GATHER_AGAIN_US  SECOND_US
 #define GATHER_EACH_US   (20 * MS_US) /* Hundreds take a while to start. */
 #define CHECKPOINT_STEPS 10u
+#define SERIES_STEPS     50u /* Of one of many trainings less is lost. */
 #define CHECKPOINT_US    (2 * SECOND_US)
 #define BERTHS_SPARE     16u /* Joiners and late starts. */
 #define LINKS_SPARE      16u /* Old sessions not yet gone. */
@@ -408,11 +408,11 @@ static enum err make_keys(const struct dataset *data, struct pool *pool,
 static enum err key_chunks(struct train *train, struct pool *pool)
 {
     const struct train_options *const options = train->options;
-    const bool series = options->more || options->gathered;
     struct keys *const keys = &train->door->keys;
     enum err err = ERR_OK;
 
-    if ((options->listen == NULL && options->shared == NULL && !series) ||
+    if ((options->listen == NULL && options->shared == NULL &&
+         options->peers == NULL) ||
         code_spec_products(&options->code) || own_data(options) != NULL)
         return ERR_OK;
     if (!are_keys_of(keys, options->data))
@@ -471,6 +471,10 @@ static enum err measure(struct train *train, struct why *why)
 {
     const struct train_options *options = train->options;
     const bool elsewhere = options->user != NULL || options->parts != NULL;
+    const bool sampled = code_spec_sampled(&options->code);
+    struct shadowing shadows = {.share = options->code.size,
+                                .draw = options->code.draw,
+                                .seed = options->code.seed};
     const struct objective_options what = {
         .data = options->data,
         .model = options->model,
@@ -481,10 +485,17 @@ static enum err measure(struct train *train, struct why *why)
         .bounds = options->parts != NULL ? &options->parts->bounds : NULL,
         .products = code_spec_products(&options->code),
         .narrow = options->code.narrow,
+        .shadows = sampled ? &shadows : NULL,
     };
     struct pool *pool = pool_serial();
     enum err err = elsewhere ? ERR_OK : threads_new(threads_available(), &pool);
 
+    if (err == ERR_OK && sampled)
+        err = shadowing_choose(&shadows, options->data, &options->optim.sampler,
+                               options->slots > options->code.shadows
+                                   ? options->slots - options->code.shadows
+                                   : 1,
+                               options->code.filters, why);
     if (err == ERR_OK)
         err = objective_open(&train->objective, &what, pool, why);
     if (err == ERR_NOMEM)
@@ -533,6 +544,9 @@ static struct job describe_job(struct train *train)
         .chunks = train->objective.chunks,
         .scattered =
             sampler_reach(&options->optim.sampler, dataset_chunks(data)),
+        .sampled =
+            code_spec_sampled(&options->code) ? train->objective.chunks / 2 : 0,
+        .share = options->code.size,
         .shard_max = dataset_chunk_bytes_max(data),
         .data = dataset_digest(data),
         .beat_us = BEAT_US,
@@ -573,20 +587,6 @@ time_us train_patience(uint32_t slots, uint32_t local)
                          : GATHER_US + slots * GATHER_EACH_US;
 }
 
-/* Where there are processors for threads that hash, receipts of several steps
- * may wait for them. */
-static uint32_t late_receipts(const struct train_options *options,
-                              uint32_t dims)
-{
-    const uint64_t busy = (uint64_t)options->local_workers + 1;
-
-    if (dims < LATE_DIMS)
-        return 0;
-    return dims <= LATE_COPIES_DIMS && busy + LEDGER_LATE <= threads_available()
-               ? LEDGER_LATE
-               : 1;
-}
-
 static void describe_core(struct train *train, const struct digest *data)
 {
     const struct train_options *options = train->options;
@@ -620,7 +620,9 @@ static void describe_core(struct train *train, const struct digest *data)
         .gather_us = options->gathered ? GATHER_AGAIN_US
                                        : train_patience(options->slots,
                                                         options->local_workers),
-        .ledger.checkpoint_steps = CHECKPOINT_STEPS,
+        .ledger.checkpoint_steps = options->more || options->gathered
+                                       ? SERIES_STEPS
+                                       : CHECKPOINT_STEPS,
         .ledger.checkpoint_us = CHECKPOINT_US,
         .ledger.sync = options->sync,
         .chunk_digests = train->chunk_digests,
@@ -632,8 +634,6 @@ static void describe_core(struct train *train, const struct digest *data)
         .audit_seed = random_u64(),
     };
     train->core.job.keyed = train->chunk_digests != NULL;
-    train->core.ledger.late_receipts =
-        late_receipts(options, train->core.job.dims);
     if (options->parts == NULL)
         return;
     train->core.job.owned = true;
@@ -661,27 +661,32 @@ static enum err check_rules(const struct train *train, struct why *why)
     return rules_check(&choices, why);
 }
 
-/* Memory for weights and tallies, before the forks that share it. */
-static enum err open_board(struct train *train, struct why *why)
+/* Memory for weights and tallies, or a ring's vectors, before the forks that
+ * share it. */
+static enum err open_board(struct train *train, uint32_t dims, bool ring,
+                           struct why *why)
 {
     const struct train_options *options = train->options;
-    const uint32_t dims = train->core.job.dims;
+    const uint32_t count = options->local_workers;
     struct board_shape shape;
     struct optim optim;
+    uint32_t sum_dims;
     enum err err;
 
-    if (options->bulk == TRAIN_BULK_TCP || options->local_workers == 0 ||
+    if (options->bulk == TRAIN_BULK_TCP || count == 0 ||
         train->relay_count > 0 || train->boardless)
         return ERR_OK;
     err =
         optim_init(&optim, &options->optim, optim_dims(&options->optim, dims));
     if (err != ERR_OK)
         return err;
-    shape = posting_shape(options->local_workers + BERTHS_SPARE, dims,
-                          optim_sum_dims(&optim));
-    shape.workers = options->local_workers;
+    sum_dims = optim_sum_dims(&optim);
     optim_close(&optim);
-    err = board_new(&shape, &train->board);
+    shape = posting_shape(count + BERTHS_SPARE, dims, sum_dims);
+    shape.workers = count;
+    err =
+        ring ? lending_new(count + BERTHS_SPARE, count, sum_dims, &train->board)
+             : board_new(&shape, &train->board);
     if (err == ERR_OK || options->bulk == TRAIN_BULK_AUTO)
         return ERR_OK;
     return why_set(why, err,
@@ -860,7 +865,7 @@ static enum err run_star(struct train *train, struct train_result *result,
         describe_core(train, &data);
         err = check_rules(train, why);
         if (err == ERR_OK)
-            err = open_board(train, why);
+            err = open_board(train, train->core.job.dims, false, why);
     }
     if (err == ERR_OK) {
         describe_processes(train);
@@ -895,7 +900,14 @@ static enum err run_ring(struct train *train, struct train_result *result,
     };
     enum err err = measure(train, why);
 
-    return err == ERR_OK ? ring_train_run(&ring, result, why) : err;
+    ring.chunk_digests = train->chunk_digests;
+    if (err == ERR_OK)
+        err = open_board(train, train->objective.dims, true, why);
+    ring.board = train->board;
+    if (err == ERR_OK)
+        err = ring_train_run(&ring, result, why);
+    result->shared = train->board != NULL;
+    return err;
 }
 
 static enum err run_claimed(const struct train_options *options,

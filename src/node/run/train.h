@@ -64,8 +64,12 @@ struct train_options {
     uint32_t slots;         /* n of the code. */
     uint32_t local_workers; /* Forked here; 0 with --listen alone. */
     uint32_t workers_max;
-    bool ring;              /* No coordinator: the local workers are peers. */
-    const char *peers;      /* "HOST:PORT,..." of a ring to join; NULL: none. */
+    bool ring;         /* No coordinator: the local workers are peers. */
+    const char *peers; /* "HOST:PORT,..." of a ring to join; NULL: none. */
+    const char *name;  /* Of its one local peer; NULL: by its host. */
+    /* For machines that join it without data: what only src/learn reads. */
+    const uint8_t *kit;
+    size_t kit_size;
     uint32_t fanout;        /* Local workers of one relay; 0 = no relays. */
     const char *listen;     /* "HOST:PORT", NULL = loopback, any port. */
     const char *interface;  /* Network card, or its address; NULL: any. */

@@ -39,21 +39,11 @@
 #define ACTIONS_FIRST     256u
 #define SPARE_MEMORY      (2u << 20)
 #define FINISH_US         (500 * MS_US)
-#define HASH_DIMS         16384u /* Fewer are hashed sooner than a thread wakes. */
 #define POOL_DIMS         4096u /* Fewer are added up by one thread sooner. */
 #define POOL_THREADS      8u
-#define HASHERS_BUSY      2u
+#define POOL_SPARE        2u /* Processors for its disk, trace and the rest. */
 #define POOL_LONG         (1u << 19) /* Workers sleep while more are added up. */
 #define ROLL_SCHEMA_BYTES (512u + ROLL_LABELS_MAX * 8u)
-
-/* The hash of a step's weights, in a thread. */
-struct hashing {
-    struct node *node;
-    struct task *task; /* Its thread owns the next two while busy. */
-    uint32_t step;
-    struct digest digest;
-    bool waits; /* To be told after what is on the tray. */
-};
 
 struct node {
     const struct coordinator_node_options *options;
@@ -83,10 +73,6 @@ struct node {
     struct keeper keeper;  /* Journal and checkpoints. */
     time_us checkpoint_at; /* When the last one was begun. */
 
-    bool receipt;          /* The core is to be told RECEIPT ... */
-    uint32_t receipt_step; /* ... of this step. */
-    struct hashing hashing[LEDGER_LATE];
-    uint32_t hashers;           /* Of these; 0: too few weights for a thread. */
     struct judge_thread *judge; /* NULL: nothing is compared. */
     struct task *measure; /* Of held-out rows; its thread owns these two: */
     double held_out_loss;
@@ -342,16 +328,6 @@ static void no_message(struct node *node, struct session *session)
     session_break(node, session);
 }
 
-static void tell_hash(struct hashing *hashing)
-{
-    const struct event event = {.kind = EVENT_RECEIPT,
-                                .step = hashing->step,
-                                .digest = &hashing->digest};
-
-    hashing->waits = false;
-    tell(hashing->node, &event);
-}
-
 /* Tell the core what is on the tray; before anything else is. */
 static void empty_tray(struct node *node)
 {
@@ -363,10 +339,6 @@ static void empty_tray(struct node *node)
         return;
     tell(node, &event);
     tray_clear(&node->tray, node->posting.board);
-    for (uint32_t i = 0; i < node->hashers; i++) {
-        if (node->hashing[i].waits)
-            tell_hash(&node->hashing[i]);
-    }
 }
 
 /* A TALLY whose sums lie on the board; the core reads each of them once. */
@@ -782,61 +754,6 @@ static void do_checkpoint(struct node *node, const struct action *action)
     keeper_checkpoint(&node->keeper, action);
 }
 
-/* The core changes none of these weights before it is told (INV-5). */
-static void hash_weights(void *context)
-{
-    struct hashing *hashing = context;
-
-    hashing->digest =
-        trainer_hash_late(&hashing->node->core.trainer, hashing->step);
-}
-
-static void weights_hashed(void *context)
-{
-    struct hashing *hashing = context;
-
-    /* It comes in most rounds when some have answered, and can wait. */
-    hashing->waits = hashing->node->tray.count > 0;
-    if (!hashing->waits)
-        tell_hash(hashing);
-}
-
-static enum err open_hashers(struct node *node)
-{
-    const struct coordinator_options *core = &node->core.options;
-    const uint32_t late = core->ledger.late_receipts;
-    enum err err = ERR_OK;
-
-    if (core->job.dims < HASH_DIMS && late < 2)
-        return ERR_OK;
-    while (err == ERR_OK && node->hashers < late) {
-        struct hashing *hashing = &node->hashing[node->hashers];
-
-        hashing->node = node;
-        err = task_new(node->loop, hash_weights, weights_hashed, hashing,
-                       &hashing->task);
-        node->hashers += err == ERR_OK;
-    }
-    return err;
-}
-
-/* The receipt of the step that has just ended. */
-static void start_hash(struct node *node)
-{
-    const struct event due = {.kind = EVENT_RECEIPT,
-                              .step = node->receipt_step};
-    struct hashing *hashing;
-
-    node->receipt = false;
-    if (node->hashers == 0) {
-        step(node, &due);
-        return;
-    }
-    hashing = &node->hashing[node->receipt_step % node->hashers];
-    hashing->step = node->receipt_step;
-    task_start(hashing->task);
-}
-
 static void judged(void *context)
 {
     struct node *node = context;
@@ -937,10 +854,6 @@ static void carry_out(struct node *node, const struct action *action)
     case ACTION_JUDGE:
         judge_start(node->judge, action);
         return;
-    case ACTION_RECEIPT:
-        node->receipt = true;
-        node->receipt_step = action->step;
-        return;
     case ACTION_MEASURE:
         task_start(node->measure);
         return;
@@ -1021,11 +934,6 @@ static void tell(struct node *node, const struct event *event)
     if (node->finished)
         return;
     step(node, event);
-    if (node->receipt) {
-        if (!node->in_bundle)
-            flush_relays(node); /* They, too, shall have the round first. */
-        start_hash(node);
-    }
     while (!node->finished && keeper_journaled(&node->keeper, &done.err))
         step(node, &done);
     trace_writer_look(&node->traces, node->now, node->finished);
@@ -1068,7 +976,7 @@ static enum err open_pool(struct node *node)
     const uint32_t workers = board != NULL ? board_shape(board)->workers : 0;
     const uint32_t most = threads_available();
     const uint32_t dims = node->options->core.job.dims;
-    const uint32_t busy = workers + HASHERS_BUSY;
+    const uint32_t busy = workers + POOL_SPARE;
     const uint32_t left = most > busy ? most - busy : 0;
     const uint32_t wanted = dims < POOL_LONG ? POOL_THREADS : 2 * POOL_THREADS;
     const uint32_t threads = dims < POOL_LONG ? left : most - 1;
@@ -1174,8 +1082,6 @@ static enum err open_loop(struct node *node)
     if (err == ERR_OK)
         err = keeper_start(&node->keeper, node->loop, checkpoint_saved, node);
     if (err == ERR_OK)
-        err = open_hashers(node);
-    if (err == ERR_OK)
         err = trace_writer_open(&node->traces, node->loop, options->trace_fd,
                                 options->chaos != NULL);
     if (err == ERR_OK)
@@ -1201,8 +1107,6 @@ static void node_close(struct node *node)
             session_drop(node, node->sessions[i]);
     }
     keeper_close(&node->keeper);
-    for (uint32_t i = 0; i < node->hashers; i++)
-        task_free(node->hashing[i].task);
     listener_free(node->bell);
     judge_free(node->judge);
     task_free(node->measure);

@@ -94,6 +94,7 @@ static enum err run_with(const struct join_options *options, struct why *why)
         .notice = options->notice,
         .supply = options->supply,
         .isa = isa_best(),
+        .ring = options->ring,
     };
     struct net_source source;
     enum err err = notice_check(&options->notice, why);

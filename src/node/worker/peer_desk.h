@@ -16,15 +16,24 @@
 
 #define PEER_WINDOW 16u
 
+/* What a ring's peer gives beside its chunks, as chunk number `chunks`: what
+ * they are, and what is made of them (node/ring/papers.h).  Borrowed; of size
+ * 0: nothing. */
+struct papers_view {
+    const uint8_t *bytes;
+    size_t size;
+};
+
 struct peer_desk {
     const struct dataset *data; /* Its present chunks are given. */
     uint32_t wanted[PEER_WINDOW];
     uint32_t count;
-    uint32_t chunk; /* Being given: */
-    uint8_t *bytes;
-    size_t capacity;
-    size_t size; /* 0: none is. */
+    struct papers_view papers; /* The caller's, after init. */
+    uint32_t chunk;            /* Being given: ... */
+    struct papers_view giving; /* ... these bytes; size 0: none is. */
     size_t at;
+    uint8_t *bytes; /* Room for them. */
+    size_t capacity;
 };
 
 void peer_desk_init(struct peer_desk *desk, const struct dataset *data);

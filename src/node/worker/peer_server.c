@@ -33,6 +33,7 @@ struct guest {
 struct peer_server {
     struct loop *loop;
     const struct dataset *data;
+    struct papers_view papers;
     bool spoils;
     struct timer *timer;
     bool ticking;
@@ -145,6 +146,7 @@ static void on_up(void *context, struct link *link)
         return;
     }
     peer_desk_init(&guest->desk, server->data);
+    guest->desk.papers = server->papers;
     guest->link = link;
     guest->asked_at = clock_now_us();
     guest->next = server->guests;
@@ -240,6 +242,12 @@ enum err peer_server_new(struct loop *loop, const struct dataset *data,
     }
     *server = made;
     return ERR_OK;
+}
+
+void peer_server_papers(struct peer_server *server,
+                        const struct papers_view *papers)
+{
+    server->papers = *papers;
 }
 
 static void shut(struct peer_server *server)

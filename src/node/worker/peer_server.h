@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "core/msg.h"
 #include "data/rows/dataset.h"
+#include "node/worker/peer_desk.h"
 #include "os/run/loop.h"
 
 #define PEER_GUESTS_MAX 12u
@@ -33,6 +34,10 @@ MUST_CHECK enum err peer_server_new(struct loop *loop,
                                     const struct dataset *data, bool spoils,
                                     struct peer_server **server);
 void peer_server_free(struct peer_server *server); /* Accepts NULL. */
+
+/* What else is given, from now on. */
+void peer_server_papers(struct peer_server *server,
+                        const struct papers_view *papers);
 
 /* Listen at `host`, at any port, for peers with keys made from `key`; those of
  * another key before are let go.  Errors with a sentence. */

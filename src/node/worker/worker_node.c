@@ -269,6 +269,16 @@ static void on_bell(void *context)
     take_note(context);
 }
 
+/* Nobody to work for: whoever is there are peers. */
+static void found_ring(struct node *node)
+{
+    if (node->options->ring != NULL)
+        *node->options->ring = true;
+    finish(node, ERR_UNSUPPORTED,
+           "this is a ring, whose peers all have the rows; what is joined with "
+           "rows or a function of one's own has a coordinator");
+}
+
 static void on_message(void *context, struct link *link, enum plane plane,
                        const uint8_t *data, size_t size)
 {
@@ -288,6 +298,8 @@ static void on_message(void *context, struct link *link, enum plane plane,
         spoilt(node);
         return;
     }
+    if (msg.kind == MSG_TERMS)
+        found_ring(node);
     node->let_in = node->let_in || msg.kind == MSG_WELCOME;
     node->known = node->known || node->let_in;
     feed(node, &event);
@@ -834,7 +846,6 @@ static void carry_out(struct node *node, const struct action *action)
     case ACTION_JOURNAL:
     case ACTION_CHECKPOINT:
     case ACTION_JUDGE:
-    case ACTION_RECEIPT:
     case ACTION_MEASURE:
         break;
     }

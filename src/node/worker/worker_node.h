@@ -56,6 +56,7 @@ struct worker_node_options {
     struct supply_options supply;    /* Without resident rows. */
     struct leftover *leftover; /* What the job before left, and this one leaves:
                                   the worker stays for another.  NULL: not. */
+    bool *ring; /* Set: whoever is there is a peer of a ring.  May be NULL. */
 };
 
 /* Serve until the job is done or this worker is let go (ERR_OK), or until it
@@ -75,6 +76,8 @@ struct join_options {
     struct supply_options supply;
     const struct user_function *user; /* NULL: a worker for anybody's rows. */
     struct source_options own;        /* Private rows; `spec` NULL: none. */
+    bool *ring; /* Set: a ring is there (ERR_UNSUPPORTED), which is joined as
+                   learn/ring/joined.h does.  May be NULL. */
 };
 
 /* `wanted` if it is a name, else one of the token's or the host's. */

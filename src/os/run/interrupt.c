@@ -1,9 +1,8 @@
 /*
  * interrupt.c - signal handlers for a program that may be asked to end: the
  * first signal raises a flag and puts the old handlers back, so that the second
- * one ends the program.  A SIGTERM that follows within a second is none: GNU
- * timeout and others send theirs to a process and to its group, which may be
- * one signal or two.
+ * one ends the program.  The same signal again may be an echo (WAIT_ECHO_US):
+ * of a SIGTERM, which no person sends by a key, for a second.
  */
 #include "os/run/interrupt.h"
 
@@ -12,8 +11,7 @@
 #include <stddef.h>
 
 #include "os/clock.h"
-
-#define ECHO_US SECOND_US
+#include "os/run/wait.h"
 
 static_assert(INTERRUPT_INT == SIGINT, "one number for it");
 
@@ -35,13 +33,14 @@ static void give_back(void)
 
 static void on_echo(int number)
 {
-    if (clock_now_us() - came_at < ECHO_US)
+    if (clock_now_us() - came_at <
+        (number == SIGTERM ? SECOND_US : WAIT_ECHO_US))
         return;
     give_back();
     (void)raise(number);
 }
 
-/* The same, but of a SIGTERM only if it is no echo of this one. */
+/* The same, but of this signal only if it is no echo. */
 static void give_back_soon(int number)
 {
     struct sigaction action = {.sa_handler = on_echo, .sa_flags = SA_RESTART};
@@ -50,9 +49,7 @@ static void give_back_soon(int number)
     came_at = clock_now_us();
     (void)sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < ASKING; i++)
-        (void)sigaction(asking[i],
-                        asking[i] == SIGTERM && number == SIGTERM ? &action
-                                                                  : &before[i],
+        (void)sigaction(asking[i], asking[i] == number ? &action : &before[i],
                         NULL);
 }
 

@@ -78,6 +78,7 @@ enum err waiter_open(struct waiter *waiter, struct why *why)
     if (waiter->fd < 0)
         return why_set(why, ERR_IO, "cannot watch signals: %s",
                        strerror(errno));
+    waiter->told = 0;
     atomic_store(&came, 0);
     atomic_store(&came_fd, waiter->fd);
     for (size_t i = 0; i < TAKEN; i++) {
@@ -131,12 +132,22 @@ static bool some_child_ended(void)
            info.si_pid != 0;
 }
 
+/* An echo of the signal told last is none: see WAIT_ECHO_US. */
 static void take_signal(struct waiter *waiter, struct wake *wake)
 {
+    const time_us now = clock_now_us();
     uint64_t times;
+    int number;
 
-    if (read(waiter->fd, &times, sizeof times) == (ssize_t)sizeof times)
-        wake->signal = atomic_exchange(&came, 0);
+    if (read(waiter->fd, &times, sizeof times) != (ssize_t)sizeof times)
+        return;
+    number = atomic_exchange(&came, 0);
+    if (number == 0 ||
+        (number == waiter->told && now - waiter->told_at < WAIT_ECHO_US))
+        return;
+    waiter->told = number;
+    waiter->told_at = now;
+    wake->signal = number;
 }
 
 struct wake waiter_wait_any(struct waiter *waiter, const int *fds,

@@ -14,11 +14,18 @@
 
 enum { WAIT_SIGTERM = 15 }; /* As `wake` tells it. */
 
+/* GNU timeout and others send a signal to a process and once more to its group,
+ * which may arrive as one or as two.  The same signal within this time is an
+ * echo, and not told; nobody presses Ctrl-C twice in it on purpose. */
+#define WAIT_ECHO_US (SECOND_US / 5)
+
 /* Signals that end a run arrive here while it is open, whichever thread of the
  * process they are given to; waiter_close leaves them as they were.  SIGCHLD is
  * not relied on: a host may block, ignore or handle it. */
 struct waiter {
-    int fd;             /* eventfd */
+    int fd;   /* eventfd */
+    int told; /* The last signal that `wake` told of; 0 = none. */
+    time_us told_at;
     uint64_t kept[128]; /* What the signals did before. */
 };
 

@@ -159,6 +159,10 @@ static int member(const char *address, const char *name, uint32_t least,
 
     options.name = name;
     options.least = least;
+    options.token_file = getenv("DOOR_TOKEN"); /* Between machines. */
+    options.listen = getenv("DOOR_LISTEN");
+    if (getenv("DOOR_GIVE_UP") != NULL)
+        options.give_up_s = (uint32_t)atoi(getenv("DOOR_GIVE_UP"));
     status = address != NULL ? muster_group_join(&options, address, &group, why)
                              : muster_group_host(&options, &group, why);
     if (status != MUSTER_OK)

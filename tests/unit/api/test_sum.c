@@ -1,9 +1,10 @@
 #define _GNU_SOURCE
 /*
  * muster_sum between threads of this process, each a member of its own: sums
- * that are exact, who is in, deadlines, cancels, shapes, joining and leaving.
+ * that are exact, who is in, deadlines, cancels, shapes, joining and leaving;
+ * all of it twice, by shared memory and, with a token, by links.
  * The protocol under faults is in core/test_table.c and core/test_sum.c, kill
- * -9 in tests/net/door.py.
+ * -9 in tests/net/door.py and sum_far.py.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,6 +21,7 @@
 #include <sys/stat.h>
 
 #include "muster.h"
+#include "os/net/token.h"
 
 enum { MEMBERS = 4, COUNT = 1000, CALLS = 20 };
 
@@ -37,6 +39,8 @@ struct member {
     pthread_t thread;
 };
 
+static const char *token; /* NULL: by shared memory. */
+
 static struct muster_group *host_group(uint32_t least)
 {
     struct muster_group_options options =
@@ -46,6 +50,7 @@ static struct muster_group *host_group(uint32_t least)
 
     options.least = least;
     options.name = "m0";
+    options.token_file = token;
     assert_int_equal(muster_group_host(&options, &group, why), MUSTER_OK);
     return group;
 }
@@ -59,6 +64,7 @@ static struct muster_group *join_group(const char *address, int index)
 
     (void)snprintf(name, sizeof name, "m%d", index);
     options.name = name;
+    options.token_file = token;
     assert_int_equal(muster_group_join(&options, address, &group, why),
                      MUSTER_OK);
     assert_string_not_equal(muster_group_address(group), address);
@@ -167,7 +173,8 @@ static void *sum_long(void *context)
     int64_t *room = malloc((LONGEST + 1) * sizeof *room), *values = room + 1;
 
     for (int call = 0; call < CALLS_LONG && room != NULL; call++) {
-        const int count = call + 1 < CALLS_LONG ? LONG : LONGEST;
+        const int count =
+            call + 1 < CALLS_LONG || token != NULL ? LONG : LONGEST;
 
         for (int j = 0; j < count; j++)
             values[j] = (int64_t)j * (call + 1) - m->index;
@@ -454,15 +461,56 @@ static void test_no_numbers(void **state)
     close_all(members);
 }
 
+#define TOKEN "sum.token"
+
+static int by_links(void **state)
+{
+    struct token drawn;
+
+    (void)state;
+    token = TOKEN;
+    token_draw(&drawn);
+    return token_keep(TOKEN, &drawn, NULL) == ERR_OK ? 0 : -1;
+}
+
+static int by_memory(void **state)
+{
+    (void)state;
+    token = NULL;
+    return remove(TOKEN);
+}
+
+#define BY_LINKS(test)                                                         \
+    {                                                                          \
+        .name = #test "_by_links", .test_func = (test),                        \
+        .setup_func = by_links, .teardown_func = by_memory                     \
+    }
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls),    cmocka_unit_test(test_floats_in_place),
-        cmocka_unit_test(test_deadline), cmocka_unit_test(test_too_few),
-        cmocka_unit_test(test_cancel),   cmocka_unit_test(test_join_and_leave),
-        cmocka_unit_test(test_shapes),   cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_nothing),  cmocka_unit_test(test_no_numbers),
-        cmocka_unit_test(test_long),     cmocka_unit_test(test_integers),
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_floats_in_place),
+        cmocka_unit_test(test_deadline),
+        cmocka_unit_test(test_too_few),
+        cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_join_and_leave),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_no_numbers),
+        cmocka_unit_test(test_long),
+        cmocka_unit_test(test_integers),
+        BY_LINKS(test_calls),
+        BY_LINKS(test_floats_in_place),
+        BY_LINKS(test_deadline),
+        BY_LINKS(test_too_few),
+        BY_LINKS(test_cancel),
+        BY_LINKS(test_join_and_leave),
+        BY_LINKS(test_shapes),
+        BY_LINKS(test_no_numbers),
+        BY_LINKS(test_long),
+        BY_LINKS(test_integers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

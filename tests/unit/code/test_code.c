@@ -199,6 +199,7 @@ static void test_classes(void **state)
         {"partial-cyclic", EXACT_NUMERIC, CARRIER_F64},
         {"mds", EXACT_NUMERIC, CARRIER_F64},
         {"sgc", EXACT_APPROX, CARRIER_F64},
+        {"flexent", EXACT_APPROX, CARRIER_TALLY},
         {"local", EXACT_APPROX, CARRIER_F64},
     };
 

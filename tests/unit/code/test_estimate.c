@@ -176,7 +176,7 @@ static void test_error_each_alone(void **state)
  * are independent, so the share has variance p^d (1-p^d) d / n. */
 static void test_error_each_alone_by_draws(void **state)
 {
-    enum { WORKERS = 60, DRAWS = 20000 };
+    enum { WORKERS = 60, TIMES = 20000 };
     struct rng rng;
 
     (void)state;
@@ -187,15 +187,15 @@ static void test_error_each_alone_by_draws(void **state)
         const double want = pow(.2, d);
         double total = 0;
 
-        for (uint32_t draw = 0; draw < DRAWS; draw++) {
+        for (uint32_t draw = 0; draw < TIMES; draw++) {
             bool in[SLOTS_MAX];
 
             for (uint32_t slot = 0; slot < WORKERS; slot++)
                 in[slot] = !rng_chance(&rng, .2);
             total += error_of(&code, in);
         }
-        assert_true(fabs(total / DRAWS - want) <=
-                    3 * sqrt(want * (1 - want) * d / WORKERS / DRAWS));
+        assert_true(fabs(total / TIMES - want) <=
+                    3 * sqrt(want * (1 - want) * d / WORKERS / TIMES));
         code_close(&code);
     }
 }

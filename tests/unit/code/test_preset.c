@@ -46,6 +46,8 @@ static void test_points(void **state)
          false},
         {"sgc", PLACE_SGC, SCHED_ALL, STOP_FIRST, ESTIMATE_UNBIASED, 3, 5,
          false},
+        {"flexent", PLACE_SHADOW, SCHED_ALL, STOP_SHADOW, ESTIMATE_SHRINK, 3, 0,
+         false},
         {"local", PLACE_LOCAL, SCHED_ALL, STOP_ALL, ESTIMATE_RATIO, 0, 0,
          false},
         {"stream", PLACE_SHIFT, SCHED_STREAM, STOP_COVER, ESTIMATE_EXACT, 3, 0,
@@ -96,13 +98,14 @@ static void test_unknown(void **state)
                         "no code named magic; there are uncoded, ignore "
                         "(ksync), frc, rep, cyclic, cb, partial-frc, "
                         "partial-cyclic, matrix, mds, cec (elastic), agc "
-                        "(erasurehead), sgc, local, stream, steal");
+                        "(erasurehead), sgc, flexent, local, stream, steal");
     options.name = "agc";
     options.collect = 2;
     options.estimate = "guess";
     assert_int_equal(preset_spec(&options, &spec, &why), ERR_UNKNOWN);
     assert_string_equal(why.text, "no estimate named guess; there are exact, "
-                                  "reference, ratio, unbiased");
+                                  "reference (abandon), ratio (rescale), "
+                                  "unbiased, shadow, shrink");
     assert_int_equal(spec.k, 77); /* Written only on success. */
 }
 

@@ -148,6 +148,7 @@ static void test_codes(void **state)
         {"mds", false, false, false, false},
         {"agc", true, false, true, true},
         {"sgc", false, false, true, true},
+        {"flexent", false, false, false, true},
         {"local", false, false, true, true},
         {"stream", true, false, true, true},
         {"steal", true, true, true, true},

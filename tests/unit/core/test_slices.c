@@ -215,8 +215,8 @@ static void test_one_claim(void **state)
 struct walk {
     struct optim_options options;
     struct pool *pool;
-    bool breaks;         /* The last step's sums are infinite somewhere. */
-    double *copy, *past; /* Of new weights; NULL: nothing is tapped. */
+    bool breaks;  /* The last step's sums are infinite somewhere. */
+    double *copy; /* Of new weights; NULL: nothing is tapped. */
 };
 
 /* What is known of the weights is what reading them would tell. */
@@ -235,7 +235,6 @@ static void assert_tapped(const struct walk *walk, const struct optim *opt)
     assert_int_equal(known.named, opt->tap.end);
     assert_true(optim_taps(opt) || opt->tap.end == 0);
     assert_memory_equal(walk->copy, opt->b, opt->tap.end * sizeof *opt->b);
-    assert_memory_equal(walk->past, opt->b, opt->tap.end * sizeof *opt->b);
 }
 
 static void step_on(const struct walk *walk, struct optim *opt)
@@ -244,8 +243,8 @@ static void step_on(const struct walk *walk, struct optim *opt)
 
     assert_int_equal(optim_init(opt, &walk->options, DIMS), ERR_OK);
     opt->pool = walk->pool;
-    opt->tap = (struct optim_tap){
-        .names = walk->copy != NULL, .copy = walk->copy, .past = walk->past};
+    opt->tap =
+        (struct optim_tap){.names = walk->copy != NULL, .copy = walk->copy};
     for (uint32_t i = 0; i < 3; i++) {
         for (uint32_t j = 0; j < DIMS; j++)
             g[j] = sin(j + 1.0) * (i + 1) + opt->b[j];
@@ -265,7 +264,6 @@ static void check_steps(const struct walk *with)
 
     without.pool = NULL;
     without.copy = NULL;
-    without.past = NULL;
     step_on(&without, &one);
     step_on(with, &many);
     assert_int_equal(one.diverged, with->breaks);
@@ -287,7 +285,6 @@ static void check_kind(enum optim_kind kind, uint32_t free, uint32_t stride,
 
     if (tapped) {
         walk.copy = room(DIMS, sizeof *walk.copy);
-        walk.past = room(DIMS, sizeof *walk.past);
     }
     walk.options.rate = .1;
     walk.options.rows = 10;
@@ -308,7 +305,6 @@ static void check_kind(enum optim_kind kind, uint32_t free, uint32_t stride,
     walk.pool = NULL;
     check_steps(&walk);
     mem_free(walk.copy);
-    mem_free(walk.past);
 }
 
 static void test_steps(void **state)

@@ -39,15 +39,14 @@ static struct trainer_options options_of(enum optim_kind kind)
     optim.steps = 5;
     optim.dense_max = 0;
     optim.diagonal = false;
-    return (struct trainer_options){.optim = optim,
-                                    .scale = &any_scale,
-                                    .dims = DIMS,
-                                    .vectors = 1,
-                                    .length = DIMS,
-                                    .kept = true,
-                                    .ledger = {.checkpoint_steps = 100,
-                                               .checkpoint_us = TIME_NEVER,
-                                               .late_receipts = 1}};
+    return (struct trainer_options){
+        .optim = optim,
+        .scale = &any_scale,
+        .dims = DIMS,
+        .vectors = 1,
+        .length = DIMS,
+        .kept = true,
+        .ledger = {.checkpoint_steps = 100, .checkpoint_us = TIME_NEVER}};
 }
 
 /* f = |w - (1, 2)|^2, in one round. */
@@ -170,7 +169,7 @@ static void test_refusals_are_no_fault_of_a_proved_scale(void **state)
 }
 
 /* INV-5: the receipt after the next round, but with the weights of its step. */
-static void test_late_receipts(void **state)
+static void test_a_receipt_after_the_round(void **state)
 {
     const struct trainer_options options = options_of(OPTIM_GD);
     struct record record = {.kind = RECORD_STEP, .step = 1};
@@ -186,13 +185,15 @@ static void test_late_receipts(void **state)
     assert_int_equal(trainer_commit(&trainer, &record, false, true, &actions),
                      RECEIPT_PUT_OFF);
     assert_int_equal(trainer_ask(&trainer), TRAINER_ASKS);
-    trainer_settle(&trainer, true, &actions);
-    assert_true(trainer_busy(&trainer));
-    hash = trainer_hash(&trainer);
-    trainer_hashed(&trainer, 1, NULL, &actions);
-    assert_false(trainer_busy(&trainer));
-    assert_true(digest_equal(&trainer.ledger.late[0].record.weights, &hash));
+    assert_int_equal(actions.count, 0);
+    trainer_write_receipt(&trainer, &actions);
+    assert_int_equal(actions.count, 1);
+    hash = hash_f64(trainer_weights(&trainer), DIMS);
+    assert_true(digest_equal(&trainer.ledger.receipt.weights, &hash));
     assert_true(ledger_waits(&trainer.ledger));
+    trainer_write_receipt(&trainer, &actions); /* Once. */
+    assert_int_equal(actions.count, 1);
+    trainer_check(&trainer);
     /* At once where it must be durable. */
     assert_int_equal(answer(&trainer), TRAINER_STEPPED);
     record.step = 2;
@@ -202,68 +203,127 @@ static void test_late_receipts(void **state)
     actions_close(&actions);
 }
 
-/* Step once and put its receipt off; a hash is asked for. */
-static void step_late(struct trainer *trainer, uint32_t step,
-                      struct actions *actions)
-{
-    struct record record = {.kind = RECORD_STEP, .step = step};
+/* --- many weights --------------------------------------------------------- */
 
-    assert_int_equal(trainer_ask(trainer), TRAINER_ASKS);
-    assert_int_equal(answer(trainer), TRAINER_STEPPED);
-    assert_int_equal(trainer_commit(trainer, &record, false, true, actions),
-                     RECEIPT_PUT_OFF);
-    trainer_settle(trainer, true, actions);
-    assert_int_equal(actions->list[actions->count - 1].kind, ACTION_RECEIPT);
-    assert_int_equal(actions->list[actions->count - 1].step, step);
+static enum err same_exponents(struct scale *self,
+                               const struct evaluation *what, int16_t *exponent)
+{
+    (void)self;
+    (void)what;
+    exponent[0] = 0; /* As all of them were made. */
+    return ERR_OK;
 }
 
-/* INV-5: several wait, hashes come in any order, receipts go in that of steps,
- * each with its own weights; when there is no place the next has to wait. */
-static void test_several_late_receipts(void **state)
+static struct trainer_options options_of_many(uint32_t dims)
 {
+    static const struct scale_ops ops = {.exponents = same_exponents};
+    static struct scale scale = {.ops = &ops};
     struct trainer_options options = options_of(OPTIM_GD);
-    struct actions actions;
+
+    options.scale = &scale;
+    options.dims = options.length = dims;
+    return options;
+}
+
+/* One step, by a gradient that no other coordinate has; `odd` one is another by
+ * the last bit. */
+static void step_many(struct trainer *trainer, uint32_t odd)
+{
+    const uint32_t dims = trainer->options.dims;
+    double *sums = mem_new(dims, sizeof *sums);
+    const struct total total = {.sums = sums, .rescale = 1};
+
+    assert_non_null(sums);
+    for (uint32_t j = 0; j < dims; j++)
+        sums[j] = trainer->what.w[j] + j + 1;
+    if (odd < dims)
+        sums[odd] = nextafter(sums[odd], HUGE_VAL);
+    assert_int_equal(trainer_feed(trainer, &total), TRAINER_STEPPED);
+    mem_free(sums);
+}
+
+/* What the receipt of one step has, of a run that is kept or not. */
+static struct digest receipt_of(uint32_t dims, bool kept, uint32_t odd)
+{
+    struct trainer_options options = options_of_many(dims);
     struct trainer trainer;
-    struct digest hash[4];
+    struct digest digest;
+
+    options.kept = kept;
+    assert_int_equal(trainer_init(&trainer, &options), ERR_OK);
+    assert_int_equal(trainer_ask(&trainer), TRAINER_ASKS);
+    step_many(&trainer, odd);
+    digest = trainer_hash(&trainer);
+    if (dims < RECEIPT_NAMED) {
+        const struct digest hash = hash_f64(trainer_weights(&trainer), dims);
+
+        assert_true(digest_equal(&digest, &hash));
+    }
+    trainer_close(&trainer);
+    return digest;
+}
+
+/* A name in the place of the SHA-256: not zero, which means that a receipt was
+ * lost; the same whoever makes it, as the weights are stepped or afterwards;
+ * and another if one bit of one weight is. */
+static void test_many_weights_have_a_name(void **state)
+{
+    static const uint32_t sizes[] = {RECEIPT_NAMED, 3 * RECEIPT_NAMED + 8};
 
     (void)state;
-    options.ledger.late_receipts = 3;
-    assert_int_equal(actions_init(&actions, 16), ERR_OK);
-    assert_int_equal(trainer_init(&trainer, &options), ERR_OK);
-    for (uint32_t step = 1; step <= 3; step++) {
-        assert_false(trainer_busy(&trainer));
-        step_late(&trainer, step, &actions);
-        hash[step] = trainer_hash(&trainer);
-    }
-    assert_true(trainer_busy(&trainer));
-    for (uint32_t step = 1; step <= 3; step++) {
-        const struct digest late = trainer_hash_late(&trainer, step);
+    (void)receipt_of(RECEIPT_NAMED - 1, true, UINT32_MAX);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const struct digest name = receipt_of(sizes[i], true, UINT32_MAX);
+        const struct digest alone = receipt_of(sizes[i], false, UINT32_MAX);
 
-        assert_true(digest_equal(&late, &hash[step]));
+        assert_true(digest_equal(&name, &alone));
+        assert_int_equal(name.bytes[DIGEST_BYTES - 1], 1);
+        for (uint32_t j = 8; j + 1 < DIGEST_BYTES; j++)
+            assert_int_equal(name.bytes[j], 0);
+        for (uint32_t odd = 0; odd < sizes[i]; odd += 1021) {
+            const struct digest other = receipt_of(sizes[i], true, odd);
+
+            assert_false(digest_equal(&name, &other));
+        }
     }
-    actions.count = 0;
-    trainer_hashed(&trainer, 2, &hash[2], &actions);
-    assert_int_equal(actions.count, 0);
-    assert_true(trainer_busy(&trainer));
-    trainer_hashed(&trainer, 1, &hash[1], &actions);
-    assert_int_equal(actions.count, 2);
-    assert_int_equal(ledger_due(&trainer.ledger)->record.step, 3);
-    assert_false(trainer_busy(&trainer));
-    step_late(&trainer, 4, &actions);
-    /* Something else is journaled: first the receipts, hash and all. */
-    trainer_turn(&trainer);
-    actions.count = 0;
-    trainer_write_receipts(&trainer, &actions);
-    assert_int_equal(actions.count, 2);
-    assert_null(ledger_due(&trainer.ledger));
-    assert_true(digest_equal(&trainer.ledger.late[0].record.weights, &hash[3]));
-    /* The threads are at it still; what they bring is known. */
-    assert_false(trainer_busy(&trainer)); /* Step 5 has the place of 2. */
-    trainer_hashed(&trainer, 3, &hash[3], &actions);
-    trainer_hashed(&trainer, 4, NULL, &actions);
-    assert_int_equal(actions.count, 2);
-    trainer_check(&trainer);
-    trainer_close(&trainer);
+}
+
+/* INV-5: a step that is computed again is compared by it. */
+static void test_a_name_is_a_promise(void **state)
+{
+    static uint8_t journal[2 * RECORD_BYTES];
+    const struct trainer_options options = options_of_many(RECEIPT_NAMED);
+    struct record job = {.kind = RECORD_JOB, .job = 3};
+    struct record step = {.kind = RECORD_STEP, .job = 3, .step = 1};
+    struct recovery recovery = {.found = true, .journal_bytes = journal};
+    struct digest chain = {{0}};
+    struct actions actions;
+
+    (void)state;
+    step.weights = receipt_of(RECEIPT_NAMED, true, UINT32_MAX);
+    record_encode(&job, &chain, journal);
+    record_encode(&step, &chain, journal + RECORD_BYTES);
+    assert_int_equal(
+        journal_scan(journal, sizeof journal, NULL, NULL, &recovery.journal),
+        ERR_OK);
+    assert_int_equal(actions_init(&actions, 4), ERR_OK);
+    for (uint32_t odd = 0; odd < 2; odd++) {
+        struct record again = {.kind = RECORD_STEP, .job = 3, .step = 1};
+        struct trainer trainer;
+        struct why why = {{0}};
+
+        assert_int_equal(trainer_init(&trainer, &options), ERR_OK);
+        assert_int_equal(
+            trainer_resume(&trainer, &recovery, &job.weights, true, &why),
+            ERR_OK);
+        assert_int_equal(trainer_ask(&trainer), TRAINER_ASKS);
+        step_many(&trainer, odd == 1 ? 5 : UINT32_MAX);
+        assert_int_equal(
+            trainer_commit(&trainer, &again, false, true, &actions),
+            odd == 1 ? RECEIPT_CONTRADICTS : RECEIPT_WRITTEN);
+        assert_int_equal(actions.count, 0);
+        trainer_close(&trainer);
+    }
     actions_close(&actions);
 }
 
@@ -450,8 +510,9 @@ int main(void)
         cmocka_unit_test(test_it_diverges),
         cmocka_unit_test(test_what_fits_no_scale),
         cmocka_unit_test(test_refusals_are_no_fault_of_a_proved_scale),
-        cmocka_unit_test(test_late_receipts),
-        cmocka_unit_test(test_several_late_receipts),
+        cmocka_unit_test(test_a_receipt_after_the_round),
+        cmocka_unit_test(test_many_weights_have_a_name),
+        cmocka_unit_test(test_a_name_is_a_promise),
         cmocka_unit_test(test_state_comes_back),
         cmocka_unit_test(test_states_are_of_the_format),
         cmocka_unit_test(test_held_out_rows_come_and_go),

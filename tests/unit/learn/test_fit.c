@@ -240,19 +240,34 @@ static void test_refusals(void **state)
                                   "nothing to learn");
 }
 
-/* Pieces of long vectors are few, unless the user said how many. */
-static void test_long_vectors_are_cut_less(void **state)
+static uint32_t pieces_of(uint32_t count, uint32_t cols, uint32_t delays)
+{
+    struct setup of = setup;
+
+    of.data.rows = count;
+    of.data.cols = of.data.stride = cols;
+    of.delay.count = delays;
+    setup.code.pieces = 0;
+    workers_cut(&setup, &of, &sampler_whole);
+    return setup.code.pieces;
+}
+
+/* Pieces of long vectors and of few numbers are few, unless the user said how
+ * many, or a delay says that there is more to do. */
+static void test_pieces_follow_the_work(void **state)
 {
     (void)state;
     set("n", "4");
     prepare();
-    assert_int_equal(setup.code.pieces, 0);
-    workers_cut(&setup, (1u << 18) - 1);
-    assert_int_equal(setup.code.pieces, 0);
-    workers_cut(&setup, 1u << 18);
-    assert_int_equal(setup.code.pieces, 4);
+    assert_int_equal(setup.code.pieces, 2);
+    assert_int_equal(pieces_of(1u << 20, 64, 0), 0);
+    assert_int_equal(pieces_of(1u << 19, 64, 0), 4);
+    assert_int_equal(pieces_of(1u << 10, 64, 0), 2);
+    assert_int_equal(pieces_of(1u << 10, 64, 1), 0);
+    assert_int_equal(pieces_of(1u << 10, (1u << 18) - 1, 0), 0);
+    assert_int_equal(pieces_of(1u << 10, 1u << 18, 0), 4);
     setup.code.pieces = 5;
-    workers_cut(&setup, 1u << 20);
+    workers_cut(&setup, &setup, &sampler_whole);
     assert_int_equal(setup.code.pieces, 5);
 }
 
@@ -291,7 +306,7 @@ int main(void)
             test_accuracy_is_of_the_config_of_a_hinge, begin, end),
         cmocka_unit_test_setup_teardown(test_who_looks_on_may_stop, begin, end),
         cmocka_unit_test_setup_teardown(test_refusals, begin, end),
-        cmocka_unit_test_setup_teardown(test_long_vectors_are_cut_less, begin,
+        cmocka_unit_test_setup_teardown(test_pieces_follow_the_work, begin,
                                         end),
         cmocka_unit_test_setup_teardown(test_network_is_scored_once, begin,
                                         end),

@@ -58,6 +58,42 @@ static void test_auc_is_its_definition(void **state)
     }
 }
 
+/* Many rows, of all sizes, some of them tied, both zeros among them. */
+static void draw_rows(uint64_t seed, struct scored *rows, size_t count)
+{
+    struct rng rng;
+
+    rng_init(&rng, seed);
+    for (size_t i = 0; i < count; i++) {
+        const double drawn = (double)rng_between(&rng, -1000, 1000);
+        const int size = (int)rng_between(&rng, -1060, 1000);
+
+        rows[i] = (struct scored){i % 3 == 0 ? drawn * 0.0 : ldexp(drawn, size),
+                                  rng_chance(&rng, 0.3)};
+        if (seed % 2 == 0)
+            rows[i].score = drawn / 1024;
+    }
+}
+
+static void test_auc_of_many(void **state)
+{
+    enum { COUNT = 3000 };
+    struct scored *const rows = mem_new(COUNT, sizeof *rows);
+
+    (void)state;
+    assert_non_null(rows);
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        double wanted;
+
+        draw_rows(seed, rows, COUNT);
+        wanted = naive_auc(rows, COUNT);
+        assert_true(fabs(metrics_auc(rows, COUNT) - wanted) < 1e-12);
+        for (size_t i = 1; i < COUNT; i++)
+            assert_true(rows[i - 1].score <= rows[i].score);
+    }
+    mem_free(rows);
+}
+
 static void test_auc_corners(void **state)
 {
     struct scored rows[4] = {{1, true}, {0, false}, {-0.0, true}, {-1, false}};
@@ -299,6 +335,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_auc_is_its_definition),
+        cmocka_unit_test(test_auc_of_many),
         cmocka_unit_test(test_auc_corners),
         cmocka_unit_test(test_classifiers),
         cmocka_unit_test(test_regression),

@@ -186,13 +186,14 @@ static void test_what_can_wait_waits(void **state)
     add(&end, TRACE_ROUND, -1, "");
     add(&end, TRACE_PULSE, 0, "w0");
     add_sum(&end, answers, 3);
-    trace_writer_look(&end.writer, 1001000, false);
+    add(&end, TRACE_STOLEN, 0, "");
+    trace_writer_look(&end.writer, 1009000, false);
     assert_int_equal(read_all(&end, 4096), 0);
-    trace_writer_look(&end.writer, 1002000, false);
+    trace_writer_look(&end.writer, 1010000, false);
     assert_int_equal(read_all(&end, 4096),
-                     3 * sizeof(struct trace) + sizeof answers);
+                     4 * sizeof(struct trace) + sizeof answers);
     add(&end, TRACE_COMMIT, -1, "");
-    trace_writer_look(&end.writer, 1002500, true); /* The run is over. */
+    trace_writer_look(&end.writer, 1010500, true); /* The run is over. */
     assert_int_equal(read_all(&end, 4096), sizeof(struct trace));
     close_end(&end);
 }

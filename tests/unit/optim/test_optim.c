@@ -498,6 +498,67 @@ static void test_bad_options_of_a_kind(void **state)
     bad = usual(OPTIM_NEWTON), bad.dense_max = 40000, assert_bad(bad);
 }
 
+/* Numbers of all kinds, none of them another's or a default. */
+static const struct optim_options odd = {
+    .kind = OPTIM_ADAMW,
+    .schedule = SCHEDULE_STEP,
+    .rate = 1. / 3,
+    .decay = 1. / 5,
+    .clip = 1. / 7,
+    .decay_every = 2,
+    .warmup = 3,
+    .l2 = 1. / 9,
+    .tol = 1. / 11,
+    .gap = 1. / 13,
+    .optimum = -1. / 15,
+    .accuracy = 1. / 17,
+    .momentum = 1. / 19,
+    .beta1 = 1. / 21,
+    .beta2 = 1. / 23,
+    .epsilon = 1. / 25,
+    .rows = UINT64_C(1) << 33,
+    .sampler = {SAMPLER_ROWS, 100, 4, 10, 5, NULL, 0, 0},
+    .steps = 6,
+    .held_out = true,
+    .patience = 7,
+    .l2_free = 8,
+    .l2_stride = 9,
+    .memory = 10,
+    .dense_max = 11,
+    .cg_max = 12,
+    .diagonal = true,
+    .line = true,
+    .kinks = true,
+    .weight_bits = 13,
+    .seed = UINT64_MAX,
+};
+
+/* Every field that is no pointer comes back; no part of the bytes is enough. */
+static void test_options_as_bytes(void **state)
+{
+    uint8_t bytes[OPTIM_OPTIONS_BYTES];
+    struct writer out = writer_on(bytes, sizeof bytes);
+    struct optim_options read;
+    struct reader in;
+
+    (void)state;
+    optim_options_put(&out, &odd);
+    assert_true(out.ok);
+    in = reader_on(bytes, out.size);
+    optim_options_get(&in, &read);
+    assert_true(reader_done(&in));
+    assert_memory_equal(&read, &odd, sizeof odd);
+    for (size_t size = 0; size < out.size; size++) {
+        in = reader_on(bytes, size);
+        optim_options_get(&in, &read);
+        assert_false(in.ok);
+    }
+    bytes[0] = OPTIM_SGD; /* Has no rounds. */
+    in = reader_on(bytes, out.size);
+    optim_options_get(&in, &read);
+    assert_false(in.ok);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -515,6 +576,7 @@ int main(void)
         cmocka_unit_test(test_momentum_and_adam_formulas),
         cmocka_unit_test(test_free_weights),
         cmocka_unit_test(test_one_walk_or_two),
+        cmocka_unit_test(test_options_as_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,22 +57,6 @@ static void test_quiet_seeds(void **state)
     assert_int_equal(result.lives, SEEDS);
 }
 
-/* Receipts that wait for their hashes, up to four at a time (INV-5). */
-static void test_late_receipts(void **state)
-{
-    const struct campaign_options options = {.first_seed = 2000,
-                                             .count = SEEDS,
-                                             .late_receipts = LEDGER_LATE,
-                                             .isa = ISA_PORTABLE,
-                                             .sink = print_line};
-    struct campaign_result result;
-    struct why why = {{0}};
-
-    (void)state;
-    assert_int_equal(campaign_run(&options, &result, &why), ERR_OK);
-    assert_int_equal(result.violations, 0);
-}
-
 /* Kernels of all instruction sets give the same bits, so the same traces. */
 static void test_isa_does_not_matter(void **state)
 {
@@ -106,7 +90,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_faulty_seeds),
         cmocka_unit_test(test_quiet_seeds),
-        cmocka_unit_test(test_late_receipts),
         cmocka_unit_test(test_isa_does_not_matter),
         cmocka_unit_test(test_nothing_to_shrink),
     };

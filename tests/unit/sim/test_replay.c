@@ -46,15 +46,29 @@ struct configuration {
     const char *delay;
 };
 
+/* Of the codes but that of samples, which is not replayed (code_spec_replays).
+ */
+static const char *drawn_code(struct rng *rng)
+{
+    uint32_t count, kept = 0, at;
+    const struct preset *list = preset_list(&count);
+
+    for (uint32_t i = 0; i < count; i++)
+        kept += list[i].placement != PLACE_SHADOW;
+    at = (uint32_t)rng_below(rng, kept);
+    for (;; list++) {
+        if (list->placement != PLACE_SHADOW && at-- == 0)
+            return list->name;
+    }
+}
+
 static struct configuration draw(struct rng *rng)
 {
     struct configuration made;
-    uint32_t count;
-    const struct preset *list = preset_list(&count);
     const uint32_t n = (uint32_t)rng_between(rng, 1, 24);
 
     made.preset = (struct preset_options){
-        .name = list[rng_below(rng, count)].name,
+        .name = drawn_code(rng),
         .stragglers = (uint32_t)rng_below(rng, n < 4 ? n : 4),
         .collect = (uint32_t)rng_between(rng, 1, n),
         .workers = n,

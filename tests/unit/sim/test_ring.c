@@ -37,6 +37,7 @@ static void ring_case(struct sim_case *test, struct ring_options *ring,
                                   .least = peers,
                                   .segment = 64,
                                   .state_segment = 100,
+                                  .machines = peers % 2 == 0 ? 1 : 2,
                                   .kept = true};
 }
 
@@ -422,7 +423,7 @@ static void test_bits_turn_over(void **state)
     (void)count_events(ring, &from);
     for (uint32_t i = 0; i < 40; i++)
         script[i] = (struct ring_fault){
-            .kind = RING_FLIP, .event = from + 100 + 3 * i, .node = 1};
+            .kind = RING_FLIP, .event = from + 60 + 3 * i, .node = 1};
     ring.script = script;
     ring.script_count = 40;
     ring.stays = ring.may_differ = true;
@@ -496,7 +497,58 @@ static void test_followed_scale(void **state)
     }
 }
 
+/* Whoever is stopped for so long that the others go on without it finds, when
+ * it wakes, notes of sums that have been written over since. */
+static bool stopped_everywhere(uint32_t peers, struct ring_result *counted)
+{
+    struct ring_fault script = {.kind = RING_STOP, .for_us = 300 * MS_US};
+    struct ring_options ring;
+    struct sim_result result;
+    struct sim_case test;
+    struct why why = {{0}};
+    uint64_t from;
+    uint64_t to;
+
+    ring_case(&test, &ring, peers);
+    test.options.optim.steps = 8;
+    ring.machines = 1;
+    to = count_events(ring, &from);
+    ring.script = &script;
+    ring.script_count = 1;
+    for (script.node = 0; script.node < peers; script.node++)
+        for (script.event = from; script.event < to; script.event++) {
+            assert_int_equal(ring_run(&ring, &result, counted, &why), ERR_OK);
+            if (result.violated) {
+                sim_case_close(&test);
+                return false;
+            }
+        }
+    sim_case_close(&test);
+    return true;
+}
+
+static void test_lent_sums_change(void **state)
+{
+    (void)state;
+    for (uint32_t peers = 2; peers <= 4; peers++) {
+        struct ring_result counted;
+
+        assert_true(stopped_everywhere(peers, &counted));
+        assert_true(counted.lent > 0);
+    }
+}
+
 #ifdef MUSTER_PLANTED_BUGS
+static void test_unsealed(void **state)
+{
+    struct ring_result counted;
+
+    (void)state;
+    planted_bug = BUG_RING_UNSEALED;
+    assert_false(stopped_everywhere(3, &counted));
+    planted_bug = BUG_NONE;
+}
+
 /* Those that only such scales bring to light. */
 static void test_planted(void **state)
 {
@@ -526,6 +578,12 @@ static void test_planted(void **state)
     }
 }
 #else
+static void test_unsealed(void **state)
+{
+    (void)state;
+    skip();
+}
+
 static void test_planted(void **state)
 {
     (void)state;
@@ -549,6 +607,8 @@ int main(void)
         cmocka_unit_test(test_followed_scale),
         cmocka_unit_test(test_seeds),
         cmocka_unit_test(test_planted),
+        cmocka_unit_test(test_lent_sums_change),
+        cmocka_unit_test(test_unsealed),
         cmocka_unit_test(test_undisturbed),
     };
 

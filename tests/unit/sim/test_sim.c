@@ -48,6 +48,7 @@ static void test_every_code_without_faults(void **state)
     run_code("partial-cyclic", 6, 2);
     run_code("mds", 6, 2);
     run_code("sgc", 6, 2);
+    run_code("flexent", 6, 2);
 }
 
 /* One hash, whatever the machines: the promise that everything rests on. */

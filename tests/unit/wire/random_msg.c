@@ -104,6 +104,10 @@ static void random_job(struct rng *rng, struct job *job)
     job->owned = rng_chance(rng, 0.5);
     job->scattered = (uint32_t)rng_below(rng, CHUNKS_MAX + 1);
     job->products = job->chunks <= CHUNKS_MAX / 2 && rng_chance(rng, 0.5);
+    if (job->chunks % 4 == 0) {
+        job->sampled = job->chunks / 2;
+        job->share = .5;
+    }
     job->coded_cols = random_u32(rng);
     job->copies = job->products ? 1 + job->coded_cols % 2 : 0;
     random_digest(rng, &job->data);
@@ -283,6 +287,7 @@ static void random_tally(struct rng *rng, struct random_room *room,
     tally->piece = random_u32(rng);
     random_range(rng, &tally->first, &tally->end);
     tally->compute_us = (int64_t)(rng_next(rng) >> 28);
+    tally->variance = (double)(tally->compute_us % 1000) / 8;
     tally->dims = RANDOM_DIMS;
     tally->sum = room->sum;
     tally->loss = (tally_loss)(int64_t)rng_next(rng) * ((tally_loss)1 << 62);
@@ -391,6 +396,20 @@ static void random_meet(struct rng *rng, struct msg_meet *meet)
     random_digest(rng, &meet->arithmetic);
     random_place(rng, meet->place);
     random_range(rng, &meet->first, &meet->end);
+}
+
+static void random_join_terms(struct rng *rng, struct msg_terms *terms)
+{
+    random_digest(rng, &terms->config);
+    random_digest(rng, &terms->papers);
+    terms->papers_size = random_u64(rng);
+    terms->chunks = 1 + (uint32_t)rng_below(rng, CHUNKS_MAX);
+    terms->port = (uint16_t)rng_next(rng);
+    for (uint32_t i = 0; i < PEER_KEY; i++)
+        terms->key[i] = (uint8_t)rng_next(rng);
+    terms->count = (uint32_t)rng_below(rng, TERMS_PLACES + 1);
+    for (uint32_t i = 0; i < terms->count; i++)
+        random_place(rng, terms->place[i]);
 }
 
 static uint32_t random_known(struct rng *rng, struct random_room *room,
@@ -571,6 +590,9 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
         break;
     case MSG_SERVING:
         msg->serving.port = (uint16_t)rng_next(rng);
+        break;
+    case MSG_TERMS:
+        random_join_terms(rng, &msg->terms);
         break;
     case MSG_MEET:
         random_meet(rng, &msg->meet);

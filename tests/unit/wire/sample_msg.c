@@ -4,32 +4,44 @@
 
 #include "math/exact/exact.h"
 
+static const struct sum_view view = {
+    .group = 9,
+    .number = 5,
+    .least = 1,
+    .members_max = 8,
+    .size_max = 1024,
+    .call = 11,
+    .set = 3,
+    .closed = true,
+    .shape = {EXACT_F64, 2},
+    .count = 2,
+    .seats = {{"m1", "10.0.0.1:4001", 7}, {"m2", "10.0.0.2:4002", 8}},
+};
+
 struct sum_msg sample_sum(enum sum_kind kind, const double *values)
 {
     struct sum_msg msg = {.kind = kind,
                           .version = SUM_VERSION,
-                          .name = "m1",
-                          .incarnation = 7,
+                          .who = view.seats[0],
                           .group = 9,
+                          .number = 4,
                           .call = 11,
-                          .next = 13,
-                          .beat_us = 50000,
-                          .dead_us = 2000000,
-                          .size_max = 64,
-                          .patience_us = 5,
-                          .serial = 17,
-                          .contributed = 2,
-                          .members = 2,
+                          .ballot = 258,
+                          .state = {.committed = 10,
+                                    .holds = true,
+                                    .impatient = true,
+                                    .given = 11,
+                                    .shape = {EXACT_F64, 2},
+                                    .links = 3,
+                                    .accepted = 257},
                           .reason = "why"};
 
-    if (kind == SUM_GIVE || kind == SUM_TOTAL) {
+    if (kind == SUM_VIEW || kind == SUM_PROPOSE || kind == SUM_STATE)
+        msg.view = &view;
+    if (kind == SUM_SLICE || kind == SUM_PART) {
         msg.shape = (struct sum_shape){EXACT_F64, 2};
         msg.bytes = (const uint8_t *)values;
         msg.size = 2 * sizeof *values;
-    }
-    if (kind == SUM_TOTAL) {
-        msg.who = "a,b";
-        msg.who_size = 3;
     }
     return msg;
 }

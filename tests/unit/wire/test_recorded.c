@@ -127,7 +127,7 @@ static void fill(struct table *table)
     assert_non_null(table->bytes);
     for (int kind = 1; kind <= MSG_LAST; kind++)
         add_message(table, (enum msg_kind)kind);
-    for (int kind = SUM_HELLO; kind <= SUM_BYE; kind++)
+    for (int kind = SUM_HELLO; kind <= SUM_HAVE; kind++)
         add_sum(table, (enum sum_kind)kind);
     for (int kind = ROLL_OFFER; kind <= ROLL_NO; kind++)
         add_roll(table, (enum roll_kind)kind);

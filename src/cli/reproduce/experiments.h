@@ -1,0 +1,19 @@
+/*
+ * experiments.h - the table of experiments: one row for each result of the
+ * papers that Muster stands on.
+ *
+ * To add one: a `struct experiment` in the file of its paper, and its line
+ * here and in reproduce.c.
+ */
+#ifndef CLI_EXPERIMENTS_H
+#define CLI_EXPERIMENTS_H
+
+#include "cli/reproduce/lab.h"
+
+extern const struct experiment experiment_credit_svm, experiment_elastic,
+    experiment_erasurehead, experiment_noise_floor, experiment_gradient_coding,
+    experiment_ring_mnist, experiment_stragglers, experiment_matmul,
+    experiment_scaling, experiment_minibatch, experiment_averaging,
+    experiment_prices;
+
+#endif /* CLI_EXPERIMENTS_H */

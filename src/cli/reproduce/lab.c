@@ -1,0 +1,331 @@
+/*
+ * lab.c - runs of muster and what an experiment makes of them, collected as one
+ * JSON object.
+ */
+#include "cli/reproduce/lab.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "os/file/file.h"
+#include "os/file/output.h"
+#include "os/run/program.h"
+
+#define LINE_SIZE 2048u
+#define WORDS_MAX 96u
+#define NAME_SIZE 64u
+
+static void fail(struct lab *lab, enum err err)
+{
+    if (lab->err == ERR_OK)
+        lab->err = err;
+}
+
+enum err lab_open(struct lab *lab)
+{
+    lab->page = json_pack("{s:[], s:[], s:[], s:[]}", "tables", "plots",
+                          "remarks", "commands");
+    if (lab->page == NULL)
+        return why_set(&lab->why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
+    return file_make_folder(lab->folder, &lab->why);
+}
+
+void lab_close(struct lab *lab)
+{
+    json_decref(lab->page);
+    lab->page = NULL;
+}
+
+/* --- runs ---------------------------------------------------------------- */
+
+static void cut(char *line, const char **words)
+{
+    uint32_t count = 0;
+
+    for (char *word = line; *word != '\0';) {
+        char *end = strchr(word, ' ');
+
+        CHECK(count < WORDS_MAX);
+        if (*word != ' ')
+            words[count++] = word;
+        if (end == NULL)
+            break;
+        *end = '\0';
+        word = end + 1;
+    }
+    words[count++] = "--format";
+    words[count++] = "json";
+    words[count] = NULL;
+}
+
+/* The sentence of {"error": ...}, or how it ended. */
+static void tell_failure(struct lab *lab, const char *line, const json_t *found,
+                         const struct process_end *end)
+{
+    const char *said = lab_text(found, "error");
+
+    if (*said != '\0')
+        fail(lab, why_set(&lab->why, ERR_IO, "%.200s: muster %.200s: %.400s",
+                          lab->experiment->name, line, said));
+    else if (end->signal != 0)
+        fail(lab, why_set(&lab->why, ERR_IO,
+                          "%.200s: muster %.300s: ended by signal %d",
+                          lab->experiment->name, line, end->signal));
+    else
+        fail(lab, why_set(&lab->why, ERR_IO,
+                          "%.200s: muster %.300s: ended with %d; see "
+                          "run-%u.log in %.300s",
+                          lab->experiment->name, line, end->code, lab->runs,
+                          lab->folder));
+}
+
+static json_t *run_words(struct lab *lab, const char *line,
+                         const char *const *words, int worst)
+{
+    char output[NAME_SIZE], errors[NAME_SIZE], path[LAB_PATH + NAME_SIZE];
+    const struct program_start start = {.words = words,
+                                        .folder = lab->folder,
+                                        .output = output,
+                                        .errors = errors};
+    struct process_end end = {0};
+    json_t *found;
+
+    lab->runs++;
+    (void)snprintf(output, sizeof output, "run-%u.json", lab->runs);
+    (void)snprintf(errors, sizeof errors, "run-%u.log", lab->runs);
+    (void)snprintf(path, sizeof path, "%s/%s", lab->folder, output);
+    if (lab->note != NULL)
+        lab->note(lab->context, line);
+    fail(lab, program_run(&start, &end, &lab->why));
+    if (lab->err != ERR_OK)
+        return NULL;
+    found = json_load_file(path, 0, NULL);
+    if (found == NULL || end.signal != 0 || end.code > worst ||
+        (worst == 0 && json_object_get(found, "error") != NULL))
+        tell_failure(lab, line, found, &end);
+    (void)json_array_append_new(json_object_get(lab->page, "commands"),
+                                json_pack("{s:s, s:s, s:o}", "line", line,
+                                          "file", output, "result",
+                                          found == NULL ? json_null() : found));
+    return lab->err == ERR_OK ? found : NULL;
+}
+
+static json_t *run_line(struct lab *lab, const char *line, int worst)
+{
+    const char *words[WORDS_MAX + 3];
+    char copy[LINE_SIZE];
+
+    if (lab->err != ERR_OK)
+        return NULL;
+    (void)snprintf(copy, sizeof copy, "%s", line);
+    cut(copy, words);
+    return run_words(lab, line, words, worst);
+}
+
+json_t *lab_run(struct lab *lab, const char *format, ...)
+{
+    char line[LINE_SIZE];
+    va_list list;
+
+    va_start(list, format);
+    (void)vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    return run_line(lab, line, 0);
+}
+
+json_t *lab_try(struct lab *lab, const char *format, ...)
+{
+    char line[LINE_SIZE];
+    va_list list;
+
+    va_start(list, format);
+    (void)vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    return run_line(lab, line, 1);
+}
+
+/* --- reading ------------------------------------------------------------- */
+
+static const json_t *find(const json_t *json, const char *path)
+{
+    while (json != NULL && *path != '\0') {
+        char name[NAME_SIZE];
+        const size_t length = strcspn(path, ".");
+
+        (void)snprintf(name, sizeof name, "%.*s", (int)length, path);
+        json = json_is_array(json)
+                   ? json_array_get(json, strtoul(name, NULL, 10))
+                   : json_object_get(json, name);
+        path += length + (path[length] == '.');
+    }
+    return json;
+}
+
+double lab_number(const json_t *json, const char *path)
+{
+    const json_t *found = find(json, path);
+
+    return json_is_number(found) ? json_number_value(found) : (double)NAN;
+}
+
+const char *lab_text(const json_t *json, const char *path)
+{
+    const json_t *found = find(json, path);
+
+    return json_is_string(found) ? json_string_value(found) : "";
+}
+
+/* --- data ---------------------------------------------------------------- */
+
+/* Data sets by their name in `muster data prepare`, another name that their
+ * folder below --raw may have, and where they come from. */
+static const struct {
+    const char *name, *folder, *how;
+} sets[] = {
+    {"amazon", "amazon_access",
+     "train.csv of Kaggle's Amazon Employee Access Challenge"},
+    {"kc", "kc_housing", "kc_house_data.csv of the King County house sales"},
+    {"covtype", "covertype", "it with `muster data get covtype`"},
+    {"credit", "credit_default",
+     "the UCI repository's default of credit card clients"},
+    {"mnist", "mnist", "it with `muster data get mnist`"},
+};
+
+/* The folder of a data set; NULL if it is not at hand, which is said then. */
+static const char *at_hand(struct lab *lab, const char *name,
+                           const char *instead, char path[LAB_PATH])
+{
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        const char *const below[] = {sets[i].name, sets[i].folder};
+
+        if (strcmp(sets[i].name, name) != 0)
+            continue;
+        for (size_t j = 0; lab->raw != NULL && j < 2; j++) {
+            (void)snprintf(path, LAB_PATH, "%.900s/%s", lab->raw, below[j]);
+            if (file_is_folder(path))
+                return path;
+        }
+        lab_remark(lab,
+                   "The data set %s is not at hand, so %s stands in for it: "
+                   "figures do not compare with the paper's. Get %s, put it "
+                   "into FOLDER/%s and run this again with --raw FOLDER.",
+                   name, instead, sets[i].how, sets[i].name);
+        return NULL;
+    }
+    CHECK(false);
+    return NULL;
+}
+
+const char *lab_data(struct lab *lab, const char *name, const char *instead)
+{
+    char path[LAB_PATH], line[LINE_SIZE];
+    const char *const words[] = {"data", "prepare", name,       "--raw", path,
+                                 "--to", name,      "--format", "json",  NULL};
+
+    if (lab->err != ERR_OK || at_hand(lab, name, instead, path) == NULL)
+        return NULL;
+    (void)snprintf(line, sizeof line, "data prepare %s --raw %s --to %s", name,
+                   path, name);
+    return run_words(lab, line, words, 0) == NULL ? NULL : name;
+}
+
+const char *lab_link(struct lab *lab, const char *name, const char *instead)
+{
+    char path[LAB_PATH], link[LAB_PATH + NAME_SIZE];
+
+    if (lab->err != ERR_OK || at_hand(lab, name, instead, path) == NULL)
+        return NULL;
+    (void)snprintf(link, sizeof link, "%s/%s", lab->folder, name);
+    fail(lab, file_link_atomic(path, link, &lab->why));
+    return lab->err == ERR_OK ? name : NULL;
+}
+
+void lab_file(struct lab *lab, const char *name, const char *text)
+{
+    char path[LAB_PATH + NAME_SIZE];
+
+    (void)snprintf(path, sizeof path, "%s/%s", lab->folder, name);
+    if (lab->err == ERR_OK)
+        fail(lab, output_save(path, text, strlen(text), &lab->why));
+}
+
+/* --- what came of it ----------------------------------------------------- */
+
+static json_t *cells(const char *text)
+{
+    json_t *all = json_array();
+
+    for (;;) {
+        const size_t length = strcspn(text, "|");
+
+        (void)json_array_append_new(all, json_stringn(text, length));
+        if (text[length] == '\0')
+            return all;
+        text += length + 1;
+    }
+}
+
+static json_t *add(struct lab *lab, const char *to, json_t *made)
+{
+    if (json_array_append_new(json_object_get(lab->page, to), made) != 0)
+        fail(lab, why_set(&lab->why, ERR_NOMEM, "%s", err_text(ERR_NOMEM)));
+    return made;
+}
+
+json_t *lab_table(struct lab *lab, const char *title, const char *columns)
+{
+    return add(lab, "tables",
+               json_pack("{s:s, s:o, s:[]}", "title", title, "columns",
+                         cells(columns), "rows"));
+}
+
+void lab_row(json_t *table, const char *format, ...)
+{
+    char line[LINE_SIZE];
+    va_list list;
+
+    va_start(list, format);
+    (void)vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    (void)json_array_append_new(json_object_get(table, "rows"), cells(line));
+}
+
+json_t *lab_plot(struct lab *lab, const char *file, const char *title,
+                 const char *x, const char *y, enum lab_scale scale)
+{
+    return add(lab, "plots",
+               json_pack("{s:s, s:s, s:s, s:s, s:i, s:[]}", "file", file,
+                         "title", title, "x", x, "y", y, "scale", (int)scale,
+                         "lines"));
+}
+
+json_t *lab_line(json_t *plot, const char *label, bool theory)
+{
+    json_t *line = json_pack("{s:s, s:b, s:[]}", "label", label, "theory",
+                             theory, "points");
+
+    (void)json_array_append_new(json_object_get(plot, "lines"), line);
+    return line;
+}
+
+void lab_point(json_t *line, double x, double y)
+{
+    if (isfinite(x) && isfinite(y))
+        (void)json_array_append_new(json_object_get(line, "points"),
+                                    json_pack("[f, f]", x, y));
+}
+
+void lab_remark(struct lab *lab, const char *format, ...)
+{
+    char line[LINE_SIZE];
+    va_list list;
+
+    va_start(list, format);
+    (void)vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    (void)add(lab, "remarks", json_string(line));
+}

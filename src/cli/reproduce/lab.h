@@ -1,0 +1,93 @@
+/*
+ * lab.h - one experiment of `muster reproduce` under way: the runs of muster
+ * that it needs, and what they came to as tables, plots and remarks.
+ *
+ * An experiment calls lab_run for each run and reads numbers from the JSON that
+ * the run printed, which stays in the experiment's folder: every number on a
+ * page comes from such a file, or is the paper's and marked so.  The first
+ * failure is kept; from then on lab_run does nothing and numbers are NaN, so
+ * that experiments need not look after every line.
+ */
+#ifndef CLI_LAB_H
+#define CLI_LAB_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define LAB_PATH 1024u
+
+struct lab;
+
+struct experiment {
+    const char *name;
+    const char *title;
+    const char *source;  /* Which of the papers, and where in it. */
+    const char *claim;   /* What it says. */
+    const char *differs; /* What we do otherwise, and why. */
+    void (*run)(struct lab *lab);
+};
+
+enum lab_scale {
+    LAB_LINEAR,
+    LAB_LOG_X = 1 << 0,
+    LAB_LOG_Y = 1 << 1,
+};
+
+struct lab {
+    const struct experiment *experiment;
+    const char *raw; /* Folder of data sets that the user has; NULL: none. */
+    char folder[LAB_PATH];
+    bool quick;        /* Less of everything. */
+    bool virtual_time; /* The simulator where there is a choice. */
+    /* Told of every run before it starts; NULL: nobody. */
+    void (*note)(void *context, const char *text);
+    void *context;
+    uint32_t runs;
+    enum err err; /* The first failure, and why. */
+    struct why why;
+    json_t *page; /* tables, plots, remarks, commands */
+};
+
+/* `folder` is made if it is not there. */
+MUST_CHECK enum err lab_open(struct lab *lab);
+void lab_close(struct lab *lab);
+
+/* Run `muster WORDS --format json`; words are cut at spaces.  NULL after a
+ * failure; otherwise the object belongs to the lab. */
+__attribute__((format(printf, 2, 3))) json_t *lab_run(struct lab *lab,
+                                                      const char *format, ...);
+/* The same; exit status 1 (diverged, not converged) is no failure. */
+__attribute__((format(printf, 2, 3))) json_t *lab_try(struct lab *lab,
+                                                      const char *format, ...);
+/* What is at a path such as "runs.0.metrics.auc"; NaN if nothing is. */
+double lab_number(const json_t *json, const char *path);
+const char *lab_text(const json_t *json, const char *path); /* "" likewise. */
+
+/* A data set by its name in `muster data prepare` (amazon, kc, covtype,
+ * credit): PREFIX for PREFIX.train.svm and so on, relative to the folder, or
+ * NULL if it is not at hand; then the page says how to get it, and that
+ * `instead` takes its place. */
+const char *lab_data(struct lab *lab, const char *name, const char *instead);
+/* The same of its raw files, in a folder NAME; NULL likewise. */
+const char *lab_link(struct lab *lab, const char *name, const char *instead);
+
+/* A small file in the folder, for runs to read. */
+void lab_file(struct lab *lab, const char *name, const char *text);
+
+/* Columns and cells are cut at '|'. */
+json_t *lab_table(struct lab *lab, const char *title, const char *columns);
+__attribute__((format(printf, 2, 3))) void lab_row(json_t *table,
+                                                   const char *format, ...);
+/* `file` is the name of its SVG and CSV, without an ending. */
+json_t *lab_plot(struct lab *lab, const char *file, const char *title,
+                 const char *x, const char *y, enum lab_scale scale);
+/* `theory`: not measured; drawn as a dashed line. */
+json_t *lab_line(json_t *plot, const char *label, bool theory);
+void lab_point(json_t *line, double x, double y);
+__attribute__((format(printf, 2, 3))) void lab_remark(struct lab *lab,
+                                                      const char *format, ...);
+
+#endif /* CLI_LAB_H */

@@ -1,0 +1,436 @@
+/*
+ * lecture.c - the claims of D. Papailiopoulos' lecture on distributed machine
+ * learning (lecture 24): stragglers, coded products, scaling, minibatches, how
+ * often to average, prices.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "cli/reproduce/experiments.h"
+
+#define LECTURE "Lecture 24 on distributed machine learning, "
+
+/* --- stragglers ---------------------------------------------------------- */
+
+static double power(double base, uint32_t exponent)
+{
+    double product = 1;
+
+    while (exponent-- > 0)
+        product *= base;
+    return product;
+}
+
+static void run_stragglers(struct lab *lab)
+{
+    static const uint32_t sizes[] = {5, 10, 20, 50, 100};
+    const uint32_t steps = lab->quick ? 100 : 4000;
+    json_t *table = lab_table(
+        lab, "Steps as long as an undisturbed one, 5 % of the times are longer",
+        "n|times longer|uncoded|by arithmetic|frc s=1|steal s=1|auto");
+    json_t *plot = lab_plot(lab, "stragglers",
+                            "One in twenty takes 3 times as "
+                            "long",
+                            "workers", "undisturbed steps", LAB_LOG_X);
+    json_t *lines[3] = {lab_line(plot, "uncoded", false),
+                        lab_line(plot, "steal s=1", false),
+                        lab_line(plot, "1 + 2 (1 - .95^n)", true)};
+
+    for (uint32_t factor = 2; factor <= 3; factor++) {
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            const json_t *runs = lab_run(
+                lab,
+                "simulate -n %u --no-compute --work 1 --steps %u --delay "
+                "bimodal:.05,%u --compare uncoded,frc:s=1,steal:s=1,auto",
+                sizes[i] + sizes[i] % 2, steps, factor);
+            const double n = sizes[i] + sizes[i] % 2;
+            const double theory =
+                1 + (factor - 1) * (1 - power(.95, sizes[i] + sizes[i] % 2));
+
+            lab_row(table, "%.0f|%u|%.3f|%.3f|%.3f|%.3f|%.3f", n, factor,
+                    lab_number(runs, "runs.0.mean_step_s"), theory,
+                    lab_number(runs, "runs.1.mean_step_s"),
+                    lab_number(runs, "runs.2.mean_step_s"),
+                    lab_number(runs, "runs.3.mean_step_s"));
+            if (factor != 3)
+                continue;
+            lab_point(lines[0], n, lab_number(runs, "runs.0.mean_step_s"));
+            lab_point(lines[1], n, lab_number(runs, "runs.2.mean_step_s"));
+            lab_point(lines[2], n, theory);
+        }
+    }
+}
+
+const struct experiment experiment_stragglers = {
+    .name = "stragglers",
+    .title = "Five per cent of the iterations take two or three times as long",
+    .source = LECTURE "24.6",
+    .claim = "Measurements on AWS show that about 5 % of the iterations end up "
+             "with double or triple latency.",
+    .differs =
+        "Read as: each worker is slow in one step of twenty, by itself. Then a "
+        "synchronous step is slow with probability 1 - .95^n: nearly always "
+        "with a hundred workers. frc computes everything twice; steal only "
+        "what is late. Virtual time: no network, no compute but the work "
+        "itself.",
+    .run = run_stragglers,
+};
+
+/* --- matmul -------------------------------------------------------------- */
+
+static double harmonic(uint32_t n)
+{
+    double sum = 0;
+
+    for (uint32_t i = 1; i <= n; i++)
+        sum += 1.0 / i;
+    return sum;
+}
+
+static double step_of(struct lab *lab, uint32_t n, const char *code, uint32_t k,
+                      uint32_t steps)
+{
+    char key[16] = "";
+
+    if (k > 0)
+        (void)snprintf(key, sizeof key, "%u", k);
+    return lab_number(lab_run(lab,
+                              "simulate -n %u --no-compute --steps %u --seed 1 "
+                              "--delay exp:1/scale --work 1 --code %s%s",
+                              n, steps, code, key),
+                      "mean_step_s");
+}
+
+static void run_matmul(struct lab *lab)
+{
+    static const uint32_t sizes[] = {5, 10, 20, 50, 100, 200, 500, 1000};
+    const size_t count = lab->quick ? 4 : 8;
+    json_t *table = lab_table(lab,
+                              "Product of a coded matrix, shifted "
+                              "exponential times",
+                              "n|uncoded|best k|coded|speed-up|(1 + H_n) / "
+                              "3.146");
+    json_t *plot = lab_plot(lab, "matmul", "Speed-up of k of n over uncoded",
+                            "workers", "speed-up", LAB_LOG_X);
+    json_t *here = lab_line(plot, "measured, virtual time", false);
+    json_t *there = lab_line(plot, "(1 + H_n) / 3.146", true);
+
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t n = sizes[i];
+        const uint32_t steps = lab->quick ? 400 : n < 100 ? 40000 : 4000;
+        const double plain = step_of(lab, n, "uncoded", 0, steps);
+        double best = HUGE_VAL;
+        uint32_t best_k = 0;
+
+        for (uint32_t share = 60; share <= 80; share += 5) { /* Per cent. */
+            const uint32_t k = (share * n + 50) / 100;
+            const double took =
+                k < n ? step_of(lab, n, "mds:k=", k, steps) : HUGE_VAL;
+
+            if (took < best) {
+                best = took;
+                best_k = k;
+            }
+        }
+        lab_row(table, "%u|%.3f|%u|%.3f|%.3f|%.3f", n, plain, best_k, best,
+                plain / best, (1 + harmonic(n)) / 3.146);
+        lab_point(here, n, plain / best);
+        lab_point(there, n, (1 + harmonic(n)) / 3.146);
+    }
+}
+
+const struct experiment experiment_matmul = {
+    .name = "matmul",
+    .title = "Coded matrix multiplication is faster by a factor of log n",
+    .source = LECTURE "24.6; Lee et al., Speeding up distributed machine "
+                      "learning using codes, 2018",
+    .claim = "With times that are shifted exponential an MDS code gives a "
+             "speed-up of Theta(log n).",
+    .differs = "The limit for large n of the best k is (1 + H_n) / 3.146; for "
+               "few workers the whole numbers k show. `muster product` does "
+               "the same with real processes.",
+    .run = run_matmul,
+};
+
+/* --- scaling ------------------------------------------------------------- */
+
+static void strong_and_weak(struct lab *lab)
+{
+    static const uint32_t counts[] = {1, 2, 4};
+    const uint32_t rows = lab->quick ? 5000 : 200000;
+    json_t *table = lab_table(
+        lab, "Strong and weak scaling, real processes on this machine",
+        "workers|strong: s|speed-up|weak: s|efficiency");
+    double strong_one = NAN, weak_one = NAN;
+
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const json_t *strong =
+            lab_run(lab,
+                    "train gen:gmm:%u,100 --optim agd --steps 100 -n %u "
+                    "--code uncoded -q",
+                    rows, counts[i]);
+        const json_t *weak =
+            lab_run(lab,
+                    "train gen:gmm:%u,100 --optim agd --steps 100 -n %u "
+                    "--code uncoded -q",
+                    rows * counts[i], counts[i]);
+        const double one = lab_number(strong, "elapsed_s");
+        const double many = lab_number(weak, "elapsed_s");
+
+        strong_one = i == 0 ? one : strong_one;
+        weak_one = i == 0 ? many : weak_one;
+        lab_row(table, "%u|%.3f|%.2f|%.3f|%.2f", counts[i], one,
+                strong_one / one, many, weak_one / many);
+    }
+}
+
+/* Rows of 10 columns cost nothing beside what is said of a wide model. */
+static void by_size(struct lab *lab)
+{
+    static const uint32_t columns[] = {10, 100, 1000};
+    const uint32_t entries = lab->quick ? 400000 : 20000000;
+    json_t *table = lab_table(
+        lab, "Two workers, as many numbers in the data, models of other sizes",
+        "weights|one worker: ms a step|two|speed-up");
+
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        double took[2];
+
+        for (uint32_t n = 1; n <= 2; n++)
+            took[n - 1] =
+                lab_number(lab_run(lab,
+                                   "train gen:gmm:%u,%u --optim agd --steps 50 "
+                                   "-n %u --code uncoded -q",
+                                   entries / columns[i], columns[i], n),
+                           "elapsed_s") /
+                50 * 1e3;
+        lab_row(table, "%u|%.3f|%.3f|%.2f", columns[i], took[0], took[1],
+                took[0] / took[1]);
+    }
+}
+
+static void run_scaling(struct lab *lab)
+{
+    if (lab->virtual_time)
+        lab_remark(lab, "Scaling has no virtual form: these are real "
+                        "processes on this machine, whatever else it does.");
+    strong_and_weak(lab);
+    by_size(lab);
+}
+
+const struct experiment experiment_scaling = {
+    .name = "scaling",
+    .title = "Strong and weak scaling",
+    .source = LECTURE "24.5.3 and 24.5.4",
+    .claim = "Weak scaling reports better speed-ups than strong scaling; "
+             "models with more compute per weight scale better.",
+    .differs = "Workers beyond the processors of this machine share them. A "
+               "step here moves the whole model both ways, so that what "
+               "counts is the work for each weight.",
+    .run = run_scaling,
+};
+
+/* --- minibatch ----------------------------------------------------------- */
+
+#define LINEAR                                                                 \
+    "train gen:linear:%u,100 --model linear --l2 0 --optim gd -q --batch %u "  \
+    "--lr %.6g --schedule constant --steps %u"
+
+static uint32_t rows_of(const struct lab *lab)
+{
+    return lab->quick ? 4000 : 20000;
+}
+
+static bool reaches(struct lab *lab, uint32_t batch, double rate,
+                    uint32_t steps)
+{
+    return lab_number(lab_try(lab, LINEAR, rows_of(lab), batch, rate, steps),
+                      "objective") <= .05;
+}
+
+/* The first step below a loss of .05; 0 if it is beyond 1024. */
+static uint32_t steps_to(struct lab *lab, uint32_t batch, double rate)
+{
+    uint32_t low = 0, high = 1;
+
+    while (high < 1024 && !reaches(lab, batch, rate, high)) {
+        low = high;
+        high *= 2;
+    }
+    if (high >= 1024)
+        return 0;
+    while (high - low > 1) {
+        const uint32_t middle = (low + high) / 2;
+
+        if (reaches(lab, batch, rate, middle))
+            high = middle;
+        else
+            low = middle;
+    }
+    return high;
+}
+
+static void steps_against_batch(struct lab *lab)
+{
+    static const uint32_t batches[] = {8, 32, 128, 512};
+    const int rates = lab->quick ? 0 : 3;
+    json_t *table = lab_table(lab,
+                              "Steps to a loss of .05 (at the start 1, at "
+                              "the optimum .01)",
+                              "B|best rate|steps|rows visited");
+    json_t *plot = lab_plot(lab, "batches", "Steps to a loss",
+                            "rows of a "
+                            "batch",
+                            "steps", LAB_LOG_X | LAB_LOG_Y);
+    json_t *line = lab_line(plot, "measured", false);
+
+    for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
+        uint32_t best = 0;
+        double best_rate = NAN;
+
+        for (int k = -rates; k <= rates; k++) {
+            const double rate = .5 / (1 + 101.0 / batches[i]) *
+                                power(sqrt(2), (uint32_t)(k + rates)) /
+                                power(sqrt(2), (uint32_t)rates);
+            const uint32_t steps = steps_to(lab, batches[i], rate);
+
+            if (steps > 0 && (best == 0 || steps < best)) {
+                best = steps;
+                best_rate = rate;
+            }
+        }
+        lab_row(table, "%u|%.3g|%u|%u", batches[i], best_rate, best,
+                best * batches[i]);
+        lab_point(line, batches[i], best);
+    }
+}
+
+static void fixed_rate(struct lab *lab)
+{
+    static const uint32_t batches[] = {8, 128, 2048};
+    json_t *table =
+        lab_table(lab, "The loss after 200 steps at a fixed rate of .03",
+                  "B|mean gradient|summed gradient (rate .03 / 8)");
+
+    for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
+        double ends[2];
+
+        for (int k = 0; k < 2; k++)
+            ends[k] =
+                lab_number(lab_try(lab, LINEAR, rows_of(lab), batches[i],
+                                   k == 0 ? .03 : .03 / 8 * batches[i], 200u),
+                           "objective");
+        if (ends[1] < 1)
+            lab_row(table, "%u|%.4f|%.4f", batches[i], ends[0], ends[1]);
+        else
+            lab_row(table, "%u|%.4f|diverged", batches[i], ends[0]);
+    }
+}
+
+static void run_minibatch(struct lab *lab)
+{
+    steps_against_batch(lab);
+    fixed_rate(lab);
+    if (lab->virtual_time)
+        lab_remark(lab, "Steps are counted, not timed: real and virtual runs "
+                        "are the same.");
+}
+
+const struct experiment experiment_minibatch = {
+    .name = "minibatch",
+    .title = "How fast minibatch SGD converges",
+    .source = LECTURE "24.5.1",
+    .claim = "Beyond a batch size that depends on data and loss minibatch SGD "
+             "offers no speed-up; it cannot guarantee convergence if the step "
+             "size is fixed and the batch size goes large.",
+    .differs = "The first is so: steps follow 1 + B_crit / B. The second is "
+               "true of summed gradients only, whose step grows with the "
+               "batch; with mean gradients a larger batch at a fixed rate "
+               "converges at least as well.",
+    .run = run_minibatch,
+};
+
+/* --- averaging ----------------------------------------------------------- */
+
+static void run_averaging(struct lab *lab)
+{
+    static const char *const every[] = {"1", "4", "16", "64", "once"};
+    json_t *table = lab_table(
+        lab, "Local SGD: four workers, 64 steps of each, rows of their own",
+        "steps between averages|averages|virtual s|loss of the model|accuracy");
+    json_t *plot = lab_plot(lab, "averaging", "Loss over all rows against time",
+                            "virtual seconds", "loss", LAB_LOG_X);
+    json_t *line =
+        lab_line(plot, "local SGD, 1 to 64 steps between averages", false);
+
+    for (size_t i = 0; i < sizeof every / sizeof *every; i++) {
+        const json_t *run =
+            lab_run(lab,
+                    "simulate gen:gmm:%u,20 --test gen:gmm:%u,20 --l2 0 -n 4 "
+                    "--optim gd --steps 64 --delay reference:.05 --code "
+                    "local:h=%s",
+                    rows_of(lab), rows_of(lab), every[i]);
+
+        lab_row(table, "%s|%.0f|%.2f|%.5f|%.4f", every[i],
+                lab_number(run, "steps"), lab_number(run, "total_s"),
+                lab_number(run, "metrics.logloss"),
+                lab_number(run, "metrics.accuracy"));
+        lab_point(line, lab_number(run, "total_s"),
+                  lab_number(run, "metrics.logloss"));
+    }
+}
+
+const struct experiment experiment_averaging = {
+    .name = "averaging",
+    .title = "Communication is expensive: how often to average",
+    .source = LECTURE "24.5",
+    .claim = "How often should workers average their models?",
+    .differs = "The lecture asks and does not answer. Each worker makes "
+               "gradient steps on its own rows; models are averaged every h "
+               "steps (local SGD, FedAvg), or once at the end.",
+    .run = run_averaging,
+};
+
+/* --- prices -------------------------------------------------------------- */
+
+static void run_prices(struct lab *lab)
+{
+    const double hours = 24 * 365;
+    const double up = 1.04, out = 8 * .11;
+    json_t *table = lab_table(lab, "A year without a pause",
+                              "choice|$ an hour|$ a year|the lecture");
+    json_t *cost = lab_table(
+        lab,
+        "1,000 steps of one hour of work on eight machines of .11 $ an "
+        "hour, one in twenty 3 times as slow",
+        "code|hours|$|of uncoded");
+    const json_t *runs = lab_run(
+        lab, "simulate -n 8 --no-compute --work 1 --steps 1000 --delay "
+             "bimodal:.05,3 --compare uncoded,frc:s=1,steal:s=1,ignore:s=1");
+
+    lab_row(table, "scaling up: one of 128 cores|%.2f|%.0f|15,000", up,
+            up * hours);
+    lab_row(table, "scaling out: eight of 16|%.2f|%.0f|7,500", out,
+            out * hours);
+    for (uint32_t k = 0; k < 4; k++) {
+        char total[32], label[32];
+
+        (void)snprintf(total, sizeof total, "runs.%u.total_s", k);
+        (void)snprintf(label, sizeof label, "runs.%u.label", k);
+        lab_row(cost, "%s|%.0f|%.0f|%.2f", lab_text(runs, label),
+                lab_number(runs, total), lab_number(runs, total) * out,
+                lab_number(runs, total) / lab_number(runs, "runs.0.total_s"));
+    }
+}
+
+const struct experiment experiment_prices = {
+    .name = "prices",
+    .title = "Scaling up or out, in dollars",
+    .source = LECTURE "24.3",
+    .claim = "128 cores in one machine cost 1.04 $ an hour, about 15,000 $ a "
+             "year; in eight machines 8 x .11 $ an hour, about 7,500 $.",
+    .differs = "1.04 $ times 8,760 hours is 9,110 $, not 15,000; 8 x .11 is "
+               "7,709 $, about the lecture's. What a straggler costs is hours "
+               "of all the others: the second table, in virtual time.",
+    .run = run_prices,
+};

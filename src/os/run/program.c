@@ -1,0 +1,87 @@
+#define _GNU_SOURCE
+/*
+ * program.c - fork and exec of the file that we are.
+ */
+#include "os/run/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define SELF         "/proc/self/exe"
+#define EXIT_NO_EXEC 127
+#define WORDS_MAX    128u
+
+/* Only what may be called between fork and exec. */
+static _Noreturn void become(const struct program_start *start,
+                             char *const *argv, char *const *env)
+{
+    const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW;
+    int in, out, err;
+
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || chdir(start->folder) != 0)
+        _exit(EXIT_NO_EXEC);
+    in = open("/dev/null", O_RDONLY);
+    out = open(start->output, flags, 0644);
+    err = open(start->errors, flags, 0644);
+    if (in < 0 || out < 0 || err < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 ||
+        dup2(err, 2) < 0)
+        _exit(EXIT_NO_EXEC);
+    (void)execve(SELF, argv, env);
+    _exit(EXIT_NO_EXEC);
+}
+
+/* Without our own variables; the array is the caller's to free. */
+static char **plain_environment(void)
+{
+    size_t count = 0, kept = 0;
+    char **env;
+
+    while (environ[count] != NULL)
+        count++;
+    env = mem_new(count + 1, sizeof *env);
+    for (size_t i = 0; env != NULL && i < count; i++)
+        if (strncmp(environ[i], "MUSTER_", 7) != 0)
+            env[kept++] = environ[i];
+    return env;
+}
+
+enum err program_run(const struct program_start *start, struct process_end *end,
+                     struct why *why)
+{
+    char *argv[WORDS_MAX + 2] = {(char[]){"muster"}};
+    char **env = plain_environment();
+    size_t count = 0;
+    pid_t pid, got;
+    int status;
+
+    while (count < WORDS_MAX && start->words[count] != NULL) {
+        memcpy(&argv[count + 1], &start->words[count], sizeof *argv);
+        count++;
+    }
+    if (env == NULL)
+        return why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
+    pid = fork();
+    if (pid == 0)
+        become(start, argv, env);
+    mem_free(env);
+    if (pid < 0)
+        return why_set(why, ERR_IO, "cannot start another muster: %s",
+                       strerror(errno));
+    while ((got = waitpid(pid, &status, 0)) < 0 && errno == EINTR)
+        continue;
+    if (got != pid)
+        return why_set(why, ERR_IO, "cannot wait for another muster: %s",
+                       strerror(errno));
+    *end = (struct process_end){
+        .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+        .code = WIFEXITED(status) ? WEXITSTATUS(status) : 0};
+    return ERR_OK;
+}

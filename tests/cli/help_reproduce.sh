@@ -1,0 +1,1 @@
+"$MUSTER" reproduce --help
