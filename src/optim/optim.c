@@ -383,6 +383,19 @@ double optim_objective(const struct optim_options *options, uint32_t dims,
     return optim_measure(&like, w, sum, loss_sum, gradient);
 }
 
+double optim_penalty(const struct optim_options *options, uint32_t dims,
+                     const double *w)
+{
+    const struct optim like = {.options = *options, .dims = dims};
+    struct optim_span span = {0};
+    double penalty = 0;
+
+    while (optim_span_next(&like, &span))
+        penalty += span.l2 *
+                   vec_dot(w + span.from, w + span.from, span.to - span.from);
+    return penalty;
+}
+
 bool optim_is_broken(const struct optim *opt)
 {
     return !isfinite(opt->gradient_norm) || !isfinite(opt->objective) ||

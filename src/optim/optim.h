@@ -406,6 +406,9 @@ const double *optim_model(const struct optim *opt, uint32_t *count);
 double optim_objective(const struct optim_options *options, uint32_t dims,
                        const double *w, const double *sum, double loss_sum,
                        double *gradient);
+/* What of it is the penalty. */
+double optim_penalty(const struct optim_options *options, uint32_t dims,
+                     const double *w);
 
 /* Everything optim_feed depends on, for checkpoints, between any two rounds:
  * fixed size for given options and dims. */

@@ -1,6 +1,9 @@
 /*
  * linear.c - linear models: their defaults, numbers and verdicts.
  */
+#include <math.h>
+
+#include "base/check.h"
 #include "base/mem.h"
 #include "learn/batches.h"
 #include "learn/family/constant.h"
@@ -148,27 +151,30 @@ static enum err fill(const struct setup *setup, const double *w,
 /* A model whose steps were over before it converged may have learnt nothing.
  * At the optimum, and where no step gains, other steps would not help. */
 static enum err hold_against_constant(const struct setup *setup,
-                                      struct pool *pool,
                                       struct train_result *result)
 {
     const struct problem problem = setup_problem(setup);
-    const enum optim_end end = result->outcome.end;
-    struct optim_options bare = setup->optim;
-    double mean;
+    const struct optim_outcome *const outcome = &result->outcome;
+    const enum optim_end end = outcome->end;
+    const double mean =
+        outcome->objective -
+        optim_penalty(&setup->optim, problem_dims(&problem), result->weights);
+    const double loss = mean * (double)setup->optim.rows *
+                        (model_ops(setup->model)->regression ? .5 : 1);
     enum err err;
 
-    if (end == OPTIM_CONVERGED || end == OPTIM_STALLED || end == OPTIM_DIVERGED)
+    CHECK(outcome->at_model);
+    if (end == OPTIM_CONVERGED || end == OPTIM_STALLED ||
+        end == OPTIM_DIVERGED || !isfinite(mean))
         return ERR_OK;
-    bare.l2 = 0;
-    err = evaluate_at(&problem, pool, &bare, result->weights, &mean, NULL);
-    if (err == ERR_OK)
+    err = constant_judge(setup, loss, result);
+    /* Whose loss is no less may still be right more often. */
+    if (err == ERR_OK && !result->constant.beaten) {
         err = measure(setup, &setup->data, result->weights, &result->metrics);
-    result->measured = err == ERR_OK;
-    if (err == ERR_OK)
-        err = constant_judge(setup,
-                             mean * (double)bare.rows *
-                                 (model_ops(setup->model)->regression ? .5 : 1),
-                             result);
+        result->measured = err == ERR_OK;
+        if (err == ERR_OK)
+            err = constant_judge(setup, loss, result);
+    }
     return err == ERR_RANGE ? ERR_OK : err;
 }
 
@@ -193,7 +199,7 @@ static enum err settle(const struct setup *setup, struct pool *pool,
                                outcome);
     if (err == ERR_OK)
         err = evaluate_hidden(&problem, pool, &optim, result->weights, outcome);
-    return err == ERR_OK ? hold_against_constant(setup, pool, result) : err;
+    return err == ERR_OK ? hold_against_constant(setup, result) : err;
 }
 
 static struct digest hash(const struct setup *setup, const double *w)

@@ -559,9 +559,26 @@ static void test_options_as_bytes(void **state)
     assert_false(in.ok);
 }
 
+/* Two vectors of three weights; the last of each, its intercept, is free. */
+static void test_penalty(void **state)
+{
+    const double w[] = {3, -4, 100, 1, 2, -100}, sum[6] = {0};
+    struct optim_options options = {
+        .rows = 10, .l2 = .5, .l2_free = 2, .l2_stride = 3};
+    double gradient[6];
+
+    (void)state;
+    assert_true(optim_penalty(&options, 6, w) == .5 * (25 + 5));
+    assert_true(optim_objective(&options, 6, w, sum, 20, gradient) ==
+                2 + optim_penalty(&options, 6, w));
+    options.l2 = 0;
+    assert_true(optim_penalty(&options, 6, w) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_penalty),
         cmocka_unit_test(test_follows_reference),
         cmocka_unit_test(test_resumes_with_the_same_bits),
         cmocka_unit_test(test_bad_states_are_refused),
