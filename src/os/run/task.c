@@ -42,7 +42,10 @@ static void *task_main(void *argument)
         task->work(task->context);
         pthread_mutex_lock(&task->mutex);
         task->finished = true;
+        /* Whoever is woken wants the mutex at once: it is free by then. */
+        pthread_mutex_unlock(&task->mutex);
         (void)uv_async_send(&task->async);
+        pthread_mutex_lock(&task->mutex);
     }
     pthread_mutex_unlock(&task->mutex);
     return NULL;
@@ -103,8 +106,8 @@ void task_start(struct task *task)
     task->busy = true;
     pthread_mutex_lock(&task->mutex);
     task->wanted = true;
-    pthread_cond_signal(&task->wake);
     pthread_mutex_unlock(&task->mutex);
+    pthread_cond_signal(&task->wake);
 }
 
 bool task_busy(const struct task *task)
