@@ -14,6 +14,7 @@
 #include "os/clock.h"
 #include "os/log.h"
 #include "os/run/confine.h"
+#include "os/run/threads.h"
 
 #define CREW_FIRST     16u
 #define TITLE_SIZE     16u
@@ -144,6 +145,21 @@ enum err crew_start_coordinator(struct crew *crew,
     return start(crew, &crew->members[0], &how, copy.listen_fd, why);
 }
 
+/* As many workers as processors, of one thread each: every worker has a
+ * processor of its own.  Left alone the kernel wakes two of them on the one
+ * processor that is idle while the coordinator, which is about to sleep, has
+ * the other, and moves none for half a millisecond, as long as a short step
+ * takes.  A user's function may start threads of its own. */
+static void take_processor(const struct worker_node_options *options)
+{
+    const uint32_t workers =
+        options->board != NULL ? board_shape(options->board)->workers : 0;
+
+    if (options->user == NULL && options->threads == 1 &&
+        options->berth < workers && workers == threads_available())
+        (void)process_pin(options->berth);
+}
+
 static int worker_main(void *context)
 {
     const struct worker_node_options *options = context;
@@ -151,6 +167,7 @@ static int worker_main(void *context)
     enum err err;
 
     log_name(options->name);
+    take_processor(options);
     if (options->user == NULL) /* Whose function may do as it likes. */
         (void)confine_process();
     err = worker_node_run(options, &why);

@@ -32,7 +32,7 @@
 #define ACTIONS_FIRST 32u
 #define RETRY_US      (10 * MS_US)
 #define RETRY_MAX_US  (500 * MS_US)
-#define QUICK_US      400 /* Not worth a thread's waking. */
+#define QUICK_US      1000 /* Not worth a thread's waking; a CANCEL waits. */
 #define FINISH_US     SECOND_US
 #define INBOX         UINT64_MAX /* `kept` of a round that lies there. */
 
@@ -78,8 +78,8 @@ struct node {
     bool lie;         /* --chaos lie: what is computed is made wrong. */
     enum err compute_err;
     int64_t compute_us;
-    uint32_t quick; /* So many chunks are computed in QUICK_US; 0: none ... */
-    enum evaluation_kind quick_kind; /* ... if this is asked for. */
+    int64_t chunk_ns; /* What one chunk took last; 0: not known ... */
+    enum evaluation_kind chunk_kind; /* ... if this is asked for. */
     bool due;        /* A piece is to be computed here and now. */
     int64_t kept_us; /* The loop has been kept by such pieces, ... */
     int64_t here_us; /* ... since the start. */
@@ -447,11 +447,19 @@ static void compute_work(void *context)
 /* The last piece tells how long the next one takes. */
 static void note_speed(struct node *node)
 {
-    if (node->compute_us > QUICK_US)
-        node->quick = 0;
-    else if (node->compute_err == ERR_OK)
-        node->quick = node->work.end - node->work.first;
-    node->quick_kind = node->work.what.kind;
+    if (node->compute_err != ERR_OK)
+        return;
+    node->chunk_ns =
+        1 + node->compute_us * 1000 / (node->work.end - node->work.first);
+    node->chunk_kind = node->work.what.kind;
+}
+
+static bool is_quick(const struct node *node)
+{
+    const int64_t chunks = node->work.end - node->work.first;
+
+    return node->chunk_ns > 0 && node->work.what.kind == node->chunk_kind &&
+           chunks <= QUICK_US * 1000 / node->chunk_ns;
 }
 
 /* Of a large model a worker has three vectors: the weights, sums that are
@@ -528,9 +536,7 @@ static void compute_done(void *context)
 
 static void start_compute(struct node *node)
 {
-    node->due = node->evaluator->ops->anywhere &&
-                node->work.end - node->work.first <= node->quick &&
-                node->work.what.kind == node->quick_kind &&
+    node->due = node->evaluator->ops->anywhere && is_quick(node) &&
                 node->kept_us < QUICK_US;
     if (!node->due)
         task_start(node->task);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -173,4 +174,21 @@ void process_resume(int pid)
 uint32_t process_own_pid(void)
 {
     return (uint32_t)getpid();
+}
+
+bool process_pin(uint32_t index)
+{
+    cpu_set_t may, one;
+
+    CPU_ZERO(&may);
+    CPU_ZERO(&one);
+    if (sched_getaffinity(0, sizeof may, &may) != 0)
+        return false;
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &may) && index-- == 0) {
+            CPU_SET(cpu, &one);
+            return sched_setaffinity(0, sizeof one, &one) == 0;
+        }
+    }
+    return false;
 }

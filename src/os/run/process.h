@@ -62,4 +62,8 @@ void process_resume(int pid);    /* SIGCONT */
 
 uint32_t process_own_pid(void);
 
+/* Pin the calling thread, and those that it starts from now on, to the
+ * index-th of the processors that it may use; false: it has fewer. */
+bool process_pin(uint32_t index);
+
 #endif /* OS_PROCESS_H */

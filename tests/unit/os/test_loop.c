@@ -22,6 +22,7 @@
 #include "os/clock.h"
 #include "os/random.h"
 #include "os/run/process.h"
+#include "os/run/threads.h"
 #include "os/run/wait.h"
 
 struct fixture {
@@ -321,6 +322,37 @@ static void test_children(void **state)
     process_kill(0); /* Must not be our whole group. */
 }
 
+static int pin_and_count(void *context)
+{
+    const uint32_t *const index = context;
+
+    return process_pin(*index) ? (int)threads_available() : 100;
+}
+
+static int ended_with(process_main main, uint32_t index)
+{
+    struct process_start start = {
+        .title = "t", .main = main, .context = &index};
+    struct process_end end = {0};
+    struct waiter waiter;
+    int pid;
+
+    assert_int_equal(waiter_open(&waiter, NULL), ERR_OK);
+    assert_int_equal(process_fork(&start, &pid, NULL), ERR_OK);
+    while (!process_ended(pid, &end))
+        (void)waiter_wait(&waiter, -1, clock_now_us() + 10 * SECOND_US);
+    waiter_close(&waiter);
+    return end.code;
+}
+
+static void test_pin(void **state)
+{
+    (void)state;
+    assert_int_equal(ended_with(pin_and_count, 0), 1);
+    assert_int_equal(ended_with(pin_and_count, threads_available() - 1), 1);
+    assert_int_equal(ended_with(pin_and_count, threads_available()), 100);
+}
+
 static void test_random(void **state)
 {
     (void)state;
@@ -338,6 +370,7 @@ int main(void)
         cmocka_unit_test(test_outlet),
         cmocka_unit_test(test_nobody_reads),
         cmocka_unit_test(test_children),
+        cmocka_unit_test(test_pin),
         cmocka_unit_test(test_random),
     };
 
