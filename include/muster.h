@@ -311,8 +311,9 @@ struct muster_info {
     const char *ended;   /* How it ended, in words. */
     const char *warning; /* What is wrong with the model all the same: no better
                             than a constant (a network, or a linear model whose
-                            steps were over before it converged), or a network
-                            whose loss was still falling; or "". */
+                            steps were over before it converged), a network
+                            whose loss was still falling, or a linear model
+                            whose penalty holds all weights near 0; or "". */
 };
 
 /* Texts are the model's. */

@@ -407,7 +407,7 @@ class Estimator:
                           UserWarning, stacklevel=3)
         else:
             _warn.of_model(made, None if self._makes_all_steps() else self._not_converged(made),
-                           lambda why: in_parameters(why, self._said), 3)
+                           self._warning, 3)
         if progress.curve:
             self.loss_curve_ = progress.curve
         return made
@@ -418,6 +418,11 @@ class Estimator:
 
     def _not_converged(self, made):
         return made.ended
+
+    def _warning(self, why):
+        """What the library says against a model, in this class's words; "": it is
+        what was asked for."""
+        return in_parameters(why, self._said)
 
     def _check_unchanged(self):
         """What the library predicts and saves must be what the attributes say."""

@@ -4,6 +4,8 @@ The model is the same to the bit for any number of threads and workers: its
 name is `hash_`.  Predictions are numpy's products with `coef_`.
 """
 
+import re
+
 import numpy as np
 
 from . import _data
@@ -64,6 +66,15 @@ class Linear(Estimator):
         advice = "" if "no further step" in made.ended else \
             f"raise max_iter ({self._steps()}) or "
         return f"{made.ended}; {advice}scale the data"
+
+    def _warning(self, why):
+        """A penalty that somebody chose may weigh as much as it likes."""
+        name = "alpha" if hasattr(self, "alpha") else "C"
+        chosen = getattr(self, name) != getattr(type(self)(), name)
+        other = "a smaller alpha" if name == "alpha" else "a larger C"
+        why = re.sub(r"a smaller l2 than \S+", other, why)
+        why = why.replace("scale standard", "columns that are scaled (StandardScaler)")
+        return "" if chosen and "penalty" in why else super()._warning(why)
 
     def _keep(self, model):
         """coef_, intercept_ and the rest."""

@@ -2,6 +2,7 @@
  * fit.c - muster_fit: a recipe and rows in, a model out; and
  * muster_cross_validate, which makes many and keeps what they are worth.
  */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "base/mem.h"
 #include "learn/card/model_card.h"
 #include "learn/family/constant.h"
+#include "learn/family/held.h"
 #include "learn/family/unfinished.h"
 #include "learn/fit.h"
 #include "learn/folds.h"
@@ -134,11 +136,22 @@ static const char *how_it_ended(const struct train_result *result)
     return "going on";
 }
 
-static void describe(const struct fitting *f, const struct train_result *result,
-                     struct muster_model *model)
+/* What is wrong with it: of the setup while that has its encoder. */
+static void warn(const struct fitting *f, const struct train_result *result,
+                 struct muster_model *model)
 {
     char warning[CONSTANT_TEXT];
 
+    static_assert(HELD_TEXT <= CONSTANT_TEXT, "one room for all of them");
+    if (constant_sentence(&f->setup, result, warning) != NULL ||
+        unfinished_sentence(&f->setup, result, warning) != NULL ||
+        held_sentence(&f->setup, result, warning) != NULL)
+        status_keys(warning, model->warning);
+}
+
+static void describe(const struct fitting *f, const struct train_result *result,
+                     struct muster_model *model)
+{
     model->dims = model_file_numbers(&model->file);
     model->steps = result->steps;
     model->evaluations = result->evaluations;
@@ -151,9 +164,6 @@ static void describe(const struct fitting *f, const struct train_result *result,
     (void)digest_text(&result->hash, model->hash);
     (void)snprintf(model->ended, sizeof model->ended, "%s",
                    how_it_ended(result));
-    if (constant_sentence(&f->setup, result, warning) != NULL ||
-        unfinished_sentence(&f->setup, result, warning) != NULL)
-        status_keys(warning, model->warning);
 }
 
 /* Nobody knows yet whether the model will be saved, and have a card: rows are
@@ -173,9 +183,12 @@ static enum err make_model(struct fitting *f, const struct train_result *result,
     /* Before the setup's encoder is the model's. */
     const struct model_card_metrics metrics =
         model_card_measure(&f->setup, result, tells_rows(&f->setup));
-    enum err err = made == NULL
-                       ? ERR_NOMEM
-                       : save_take(&f->setup, result->weights, &made->file);
+    enum err err = ERR_NOMEM;
+
+    if (made != NULL) {
+        warn(f, result, made);
+        err = save_take(&f->setup, result->weights, &made->file);
+    }
 
     if (err != ERR_OK) {
         mem_free(made);

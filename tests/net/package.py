@@ -1033,6 +1033,23 @@ for more in {}, dict(workers=2):
     except (ValueError, muster.Error) as error:
         print("a smaller lr than 1e+30 or recipe={'clip': 1} helps" in str(error) or error)
 """,
+    "a default penalty that holds all weights down is told; one that was chosen is not": """
+from muster import LinearSVC, LogisticRegression, Ridge
+def told(f):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        f()
+    return [str(w.message) for w in caught]
+narrow = 5 + X * 1e-3
+for more in {}, dict(n=2):
+    (said,) = told(lambda: muster.fit(narrow, Y, **more))
+    print("the penalty holds all weights down" in said and "scale standard, or a smaller l2 than" in said or said)
+for kind, other in (LogisticRegression, "a larger C"), (LinearSVC, "a larger C"), (Ridge, "a smaller alpha"):
+    (said,) = told(lambda: kind().fit(narrow, Y))
+    print("the penalty holds all weights down" in said and said.endswith(f"(StandardScaler), or {other}") or said)
+print(told(lambda: muster.fit(narrow, Y, scale="standard")) == told(lambda: LogisticRegression().fit(X, Y)) ==
+      told(lambda: LogisticRegression(C=.5).fit(narrow, Y)) == told(lambda: Ridge(alpha=2).fit(narrow, Y)) == [])
+""",
     "what has not worked is told by muster.fit, too, and mistakes in an estimator's words": """
 from muster import NetClassifier, NetRegressor
 def told(f):

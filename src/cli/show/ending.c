@@ -4,6 +4,7 @@
  */
 #include "cli/show/ending.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "core/run/failure.h"
 #include "learn/family/constant.h"
 #include "learn/family/family.h"
+#include "learn/family/held.h"
 #include "learn/family/unfinished.h"
 #include "node/fixed/noise.h"
 
@@ -247,6 +249,18 @@ static void constant_text(const struct setup *setup,
         (void)printf("           %s\n", text);
 }
 
+/* All weights, or those of some columns. */
+static void held_text(const struct setup *setup,
+                      const struct train_result *result)
+{
+    char text[HELD_TEXT];
+
+    if (held_sentence(setup, result, text) != NULL)
+        (void)printf("           %s\n", text);
+    else
+        columns_held_text(setup);
+}
+
 void ending_text(const struct run *run, const struct train_result *result)
 {
     const struct setup *const setup = run->setup;
@@ -282,7 +296,7 @@ void ending_text(const struct run *run, const struct train_result *result)
     else
         not_converged(run, result);
     if (outcome->end == OPTIM_CONVERGED && setup_family(setup)->converges)
-        columns_held_text(setup);
+        held_text(setup, result);
     constant_text(setup, result);
     best_text(setup, result);
     noise_text(result);
@@ -311,8 +325,23 @@ void ending_folds(const struct setup *setup, const struct trial *trial)
     if (nothing != NULL && trial->folds == 1)
         (void)printf("           %s\n", nothing);
     else if (nothing != NULL)
-        (void)printf("           %u of %u folds learnt nothing: %s\n", idle,
-                     trial->folds, nothing);
+        (void)printf("           in %u of %u folds: %s\n", idle, trial->folds,
+                     nothing);
+}
+
+/* What muster_info says of it, too. */
+static void warning_json(const struct setup *setup,
+                         const struct train_result *result, json_t *object)
+{
+    char text[CONSTANT_TEXT];
+
+    static_assert(HELD_TEXT <= CONSTANT_TEXT &&
+                      UNFINISHED_TEXT <= CONSTANT_TEXT,
+                  "one room for all of them");
+    if (constant_sentence(setup, result, text) != NULL ||
+        unfinished_sentence(setup, result, text) != NULL ||
+        held_sentence(setup, result, text) != NULL)
+        (void)json_object_set_new(object, "warning", json_string(text));
 }
 
 void ending_json(const struct setup *setup, const struct train_result *result,
@@ -350,5 +379,9 @@ void ending_json(const struct setup *setup, const struct train_result *result,
     if (result->constant.judged)
         (void)json_object_set_new(object, "beats_constant",
                                   json_boolean(result->constant.beaten));
+    if (result->held.judged)
+        (void)json_object_set_new(object, "weights_left",
+                                  json_number(result->held.left));
+    warning_json(setup, result, object);
     noise_json(result, object);
 }

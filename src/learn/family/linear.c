@@ -8,6 +8,7 @@
 #include "learn/batches.h"
 #include "learn/family/constant.h"
 #include "learn/family/family.h"
+#include "learn/family/held.h"
 #include "learn/family/start.h"
 #include "learn/rows.h"
 #include "math/golden/golden.h"
@@ -199,6 +200,8 @@ static enum err settle(const struct setup *setup, struct pool *pool,
                                outcome);
     if (err == ERR_OK)
         err = evaluate_hidden(&problem, pool, &optim, result->weights, outcome);
+    if (err == ERR_OK)
+        err = held_judge(setup, pool, result);
     return err == ERR_OK ? hold_against_constant(setup, result) : err;
 }
 

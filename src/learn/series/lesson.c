@@ -7,6 +7,7 @@
  */
 #include "learn/series/lesson.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 #include "data/rows/split.h"
 #include "learn/batches.h"
 #include "learn/family/family.h"
+#include "learn/family/held.h"
 #include "learn/numbers.h"
 #include "learn/series/series.h"
 #include "learn/series/staff.h"
@@ -154,8 +156,26 @@ static enum err settle(const struct setup *part, struct pool *pool,
     const enum err err = setup_family(part)->settle(part, pool, &settled);
 
     result->outcome = settled.outcome;
+    if (err == ERR_OK &&
+        constant_sentence(part, &settled, fold->nothing) == NULL)
+        (void)held_sentence(part, &settled, fold->nothing);
+    return err;
+}
+
+/* What is left to ask of a model at its optimum. */
+static enum err weigh(const struct setup *part, struct pool *pool,
+                      const struct alone_result *result, struct fold *fold)
+{
+    struct train_result settled = {.weights = result->weights,
+                                   .dims = result->dims,
+                                   .outcome = result->outcome};
+    enum err err = ERR_OK;
+
+    static_assert(HELD_TEXT <= CONSTANT_TEXT, "room for either");
+    if (setup_family(part)->converges)
+        err = held_judge(part, pool, &settled);
     if (err == ERR_OK)
-        (void)constant_sentence(part, &settled, fold->nothing);
+        (void)held_sentence(part, &settled, fold->nothing);
     return err;
 }
 
@@ -187,8 +207,9 @@ static enum err judge_result(const struct lesson *lesson, struct fold *fold,
     if (err == ERR_RANGE)
         err = why_set(&fold->why, err,
                       "a score is not finite; a smaller --lr helps");
-    if (err == ERR_OK && is_open(part, result))
-        err = settle(part, pool, result, fold);
+    if (err == ERR_OK)
+        err = is_open(part, result) ? settle(part, pool, result, fold)
+                                    : weigh(part, pool, result, fold);
     close_pool(pool);
     return err;
 }

@@ -153,6 +153,11 @@ struct train_result {
         double gained; /* Share of its loss; of numbers R^2. */
         double share;  /* Of the most frequent class. */
     } constant;
+    struct { /* What the penalty leaves: learn/family/held.h. */
+        bool judged;
+        bool nothing; /* No loss is less than the best constant's. */
+        double left;  /* Share of the weights. */
+    } held;
     double worst_pause_s; /* Longest gap between two commits. */
     uint32_t coordinator_deaths;
     struct coordinator_stats stats; /* Summed over coordinator lives. */
