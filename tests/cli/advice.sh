@@ -22,6 +22,10 @@ printf '# made, by hand\na,b,y\n1,2,0\n' >comment.csv
 info comment.csv
 printf 'sep=;\na;b;y\n1,0;2;0\n' >excel.csv
 info excel.csv
+tr , . <excel.csv >points.csv
+info points.csv
+printf 'a,y\n"1,5",0\n2,1\n' >commas.csv
+info commas.csv
 printf 'sep=;\n1;2;0\n2;3;1\n' >excel.csv
 info excel.csv
 printf 'a,y\n1e39,0\n2,1\n' >large.csv

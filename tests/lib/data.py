@@ -361,7 +361,9 @@ def check_info():
         code, _, err = muster("data", "info", "bad.csv")
         assert code == 1 and err == \
             "muster: bad.csv: line 3: column 2 (b): 'x' is not a number; " \
-            "if the column holds words, add --categorical auto,COLUMN\n", err
+            "if it stands for what is not known, empty the field and add " \
+            "--missing mean; if the column holds words, add --categorical " \
+            "auto,COLUMN\n", err
 
     return [forms, images, counts, rounded, cached, broken]
 

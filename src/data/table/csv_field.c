@@ -183,16 +183,25 @@ bool csv_is_boolean(struct span field, double *value)
     return false;
 }
 
-/* What to do about a number in disguise; a label is not to be dropped. */
+/* What makes plain numbers of a column. */
+static const char *plainly(struct span field, const char *disguise)
+{
+    return strstr(disguise, "decimal comma") != NULL &&
+                   memchr(field.at, '.', field.size) == NULL
+               ? "with points (`tr , . <OLD >NEW`, if all commas are such)"
+               : "as plain numbers";
+}
+
+/* What to do about a number in disguise; a label is not to be dropped.  Amounts
+ * and times seldom come twice, and a category that does not is of no use. */
 static enum err say_disguise(struct span field, const char *disguise,
                              bool label, struct why *why)
 {
     return why_set(why, ERR_FORMAT,
                    "'%s' is %s, not a plain number; write the column's values "
-                   "as numbers, %stake them for %s with --categorical "
-                   "auto,COLUMN",
-                   quote(field).text, disguise,
-                   label ? "or " : "leave it out with --drop, or ",
+                   "%s%s (if they are names of %s, --categorical auto,COLUMN)",
+                   quote(field).text, disguise, plainly(field, disguise),
+                   label ? "" : ", or leave it out with --drop",
                    label ? "classes" : "categories");
 }
 
@@ -229,9 +238,12 @@ enum err csv_number(struct span field, bool label, double *value,
     if (disguise != NULL)
         return say_disguise(field, disguise, label, why);
     return why_set(why, ERR_FORMAT,
-                   "'%s' is not a number; if the column holds words, add "
-                   "--categorical auto,COLUMN",
-                   quote(field).text);
+                   "'%s' is not a number; if it stands for what is not known, "
+                   "%s; if the column holds words, add --categorical "
+                   "auto,COLUMN",
+                   quote(field).text,
+                   label ? "leave the row out"
+                         : "empty the field and add --missing mean");
 }
 
 bool csv_is_weight(double value)

@@ -88,7 +88,8 @@ static void test_bad_tables(void **state)
     assert_refused("1,2,3\n4,5,6,7\n", NULL, ERR_FORMAT,
                    "line 2: 4 columns, expected 3");
     assert_refused("a,b\n1,2\n3,x\n", NULL, ERR_FORMAT,
-                   "line 3: column 2 (b): 'x' is not a number; if the column "
+                   "line 3: column 2 (b): 'x' is not a number; if it stands "
+                   "for what is not known, leave the row out; if the column "
                    "holds words, add --categorical auto,COLUMN");
     assert_refused("1,2\n3,nan\n", NULL, ERR_FORMAT,
                    "line 2: column 2: 'nan' is a missing value; --missing "

@@ -193,8 +193,10 @@ static void test_sentences(void **state)
         const char *text, *sentence;
     } cases[] = {
         {"a,b\nx,1\ny\n", "line 3: 1 columns, expected 2"},
-        {"a,b\nx,z\n", "line 2: column 2 (b): 'z' is not a number; if the "
-                       "column holds words, add --categorical auto,COLUMN"},
+        {"a,b\nx,z\n", "line 2: column 2 (b): 'z' is not a number; if it "
+                       "stands for what is not known, leave the row out; if "
+                       "the column holds words, add --categorical "
+                       "auto,COLUMN"},
         {"a,b\n", "no rows, the first line is the header alone"},
         {"y\n1\n", "line 1: no column is left to be a feature"},
     };

@@ -231,13 +231,15 @@ static void test_words_become_categories(void **state)
     /* A word among numbers is a slip. */
     assert_refused("a,y\n1,0\n2,1\nthree,0\n4,1\n", (struct source_options){0},
                    FILE_NAME ": line 4: column 1 (a): 'three' is not a number; "
-                             "if the column holds words, add "
-                             "--categorical auto,COLUMN");
+                             "if it stands for what is not known, empty the "
+                             "field and add --missing mean; if the column "
+                             "holds words, add --categorical auto,COLUMN");
     assert_refused("a,b,y\nu,1,0\nv,2,1\n",
                    (struct source_options){.categorical = "none"},
                    FILE_NAME ": line 2: column 1 (a): 'u' is not a number; if "
-                             "the column holds words, add "
-                             "--categorical auto,COLUMN");
+                             "it stands for what is not known, empty the field "
+                             "and add --missing mean; if the column holds "
+                             "words, add --categorical auto,COLUMN");
 }
 
 /* What is read a second time is kept as wide as it was asked for, and leaves
