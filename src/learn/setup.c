@@ -104,7 +104,8 @@ static enum err check_classes(const struct dataset *data, const char *spec,
     if (data->classes == 0)
         return why_set(why, ERR_SHAPE,
                        "%.200s: more than %u distinct labels; --model softmax "
-                       "takes no more classes than that",
+                       "takes no more classes than that; --model linear fits "
+                       "numbers",
                        spec, SOFTMAX_CLASSES_MAX);
     if ((uint64_t)data->classes * data->stride > PROBLEM_DIMS_MAX)
         return why_set(why, ERR_SHAPE,
@@ -128,6 +129,17 @@ static enum err take_loss(const struct recipe *recipe, const char **name,
     if (strcmp(loss, "hinge") == 0)
         *name = "hinge";
     return rules_check(&choices, why);
+}
+
+/* What takes more than two labels, as a training that was left to itself would
+ * choose; whole numbers may be classes all the same. */
+static const char *model_of_more(const struct dataset *data)
+{
+    if (setup_find_number(data) != NULL)
+        return "linear fits (least squares)";
+    return data->classes > 0 ? "softmax takes"
+                             : "linear fits as numbers (least squares), and "
+                               "--model softmax takes if they are classes";
 }
 
 static enum err find_model(const struct setup *setup,
@@ -164,10 +176,7 @@ static enum err find_model(const struct setup *setup,
         return why_set(why, ERR_SHAPE,
                        "%.200s: --model %s needs two distinct labels; there "
                        "are more, which --model %s",
-                       spec, name,
-                       setup_find_number(&setup->data) != NULL
-                           ? "linear fits (least squares)"
-                           : "softmax takes");
+                       spec, name, model_of_more(&setup->data));
     return ERR_OK;
 }
 

@@ -138,13 +138,13 @@ static void announce_whole(const struct cli *cli, const struct setup *setup)
     if (all.count > LABELS_CLASSES_MAX)
         say_note(cli,
                  "muster: there are %u whole labels, more than %u, so they are "
-                 "taken for numbers; --model softmax takes them for classes",
+                 "taken for numbers; if they are classes, --model softmax",
                  all.count, LABELS_CLASSES_MAX);
     else
         say_note(cli,
                  "muster: there are %u whole labels, but %.10g in %u row%s "
-                 "only, so they are taken for numbers; --model softmax takes "
-                 "them for classes",
+                 "only, so they are taken for numbers; if they are classes, "
+                 "--model softmax",
                  all.count, all.label[all.rarest], all.seen[all.rarest],
                  all.seen[all.rarest] == 1 ? "" : "s");
 }
