@@ -206,6 +206,9 @@ static const struct rule rules[] = {
     {TRAIT(BLOCKS) | TRAIT(CLASSES), 0,
      "code <code> codes the data of one weight vector, and --model <model> has "
      "one for each class; take cb or steal"},
+    {TRAIT(CLASSES) | TRAIT(SGD), 0,
+     "--optim sgd has one weight vector, and --model <model> has one for each "
+     "class; --optim gd --batch 1 goes from row to row, too"},
     {TRAIT(LOSS) | TRAIT(NOT_SVM), 0, "--loss goes with --model svm"},
     {TRAIT(NET) | TRAIT(FAULTS), 0,
      "--faults draws what is trained by itself; leave out --net"},

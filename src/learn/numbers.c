@@ -6,6 +6,7 @@
 #include "learn/numbers.h"
 
 #include "base/check.h"
+#include "code/rules.h"
 #include "learn/batches.h"
 #include "learn/family/family.h"
 #include "learn/recipe/habit.h"
@@ -174,9 +175,19 @@ static bool needs_rate(enum optim_kind kind)
 }
 
 /* c of sgd is 1 / (2 l2). */
-static enum err check_sgd(const struct optim_options *optim, struct why *why)
+static enum err check_sgd(const struct optim_options *optim,
+                          const struct model_ops *model, struct why *why)
 {
-    if (optim->kind != OPTIM_SGD || optim->l2 > 0)
+    struct choices choices = {.model = model->name};
+
+    if (optim->kind != OPTIM_SGD)
+        return ERR_OK;
+    if (model->classes) {
+        choices_optim(&choices, optim_name(optim->kind));
+        choices_add(&choices, TRAIT(CLASSES), NULL);
+        return rules_check(&choices, why);
+    }
+    if (optim->l2 > 0)
         return ERR_OK;
     return why_set(why, ERR_SHAPE,
                    "--optim sgd needs a penalty: --l2 above 0, where 1/(2 C) "
@@ -312,7 +323,7 @@ enum err numbers_choose(const struct recipe *recipe, enum model_kind model,
     free_intercept(recipe, data, &made.optim);
     /* Typed as objectives are shown. */
     made.optim.optimum /= made.shown_factor;
-    err = check_sgd(&made.optim, why);
+    err = check_sgd(&made.optim, model_ops(model), why);
     if (err == ERR_OK)
         err = take_rate(recipe, &problem, pool, &made.optim, why);
     if (err == ERR_OK && data->y == NULL && habit_given(recipe) &&

@@ -41,7 +41,7 @@ hash() {
 	"$MUSTER" train "$@" --labels labels --model softmax -q --format json |
 		sed -n 's/.*"hash": "\(.*\)".*/\1/p'
 }
-for how in "--steps 5" "--optim adam --batch 4 --passes 3" "--optim sgd --lr 1e-6 --steps 3" "-n 2 --steps 5"; do
+for how in "--steps 5" "--optim adam --batch 4 --passes 3" "--optim gd --batch 1 --passes 2" "-n 2 --steps 5"; do
 	for data in images grey.npy; do
 		one=$(hash $data $how)
 		[ ${#one} = 64 ] && [ $one = "$(hash $data $how --storage f32)" ] &&

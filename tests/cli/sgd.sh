@@ -21,6 +21,11 @@ done
 "$MUSTER" train --optim sgd --l2 0 ones.svm 2>&1
 "$MUSTER" train --optim sgd --tol 1e-3 ones.svm 2>&1
 "$MUSTER" train --optim sgd --model linear --lr 1e300 --l2 1e-9 ones.svm 2>&1
+awk '{ $1 = NR % 3; print }' ones.svm >classes.svm
+"$MUSTER" train --optim sgd --model softmax classes.svm 2>&1
+"$MUSTER" train --optim sgd --model softmax classes.svm -v 2 2>&1
+"$MUSTER" train --optim sgd --model softmax classes.svm -n 2 --code local:h=once 2>&1
+"$MUSTER" train --optim gd --batch 1 --model softmax classes.svm -q 2>&1 | grep ^train
 "$MUSTER" train --optim sgd ones.svm -n 2 2>&1
 echo $?
 "$MUSTER" train --optim sgd ones.svm --out run 2>&1
