@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "core/run/journal.h"
+#include "learn/facts.h"
 #include "learn/family/family.h"
 #include "learn/ring/kit.h"
 #include "learn/workers.h"
@@ -59,7 +60,12 @@ static enum err open_keep(struct fit *fit, bool resume, struct why *why)
     if (err != ERR_OK)
         return err;
     config = config_digest(fit->setup);
-    return keep_open(folder, &config, resume, &fit->keep, why);
+    if (!resume)
+        facts_write(fit->setup, folder);
+    err = keep_open(folder, &config, resume, &fit->keep, why);
+    if (err != ERR_OK)
+        facts_explain(fit->setup, folder, why);
+    return err;
 }
 
 static void save(struct alone *alone, const struct trainer *trainer)
@@ -305,7 +311,11 @@ static enum err fit_workers(const struct fit *fit, struct train_result *result,
         err = kit_make(fit->setup, &kit, &options.kit_size);
     options.kit = kit;
     if (err == ERR_OK && fit->folder != NULL) {
+        if (!options.resume)
+            facts_write(fit->setup, fit->folder);
         err = train_run(&options, result, why);
+        if (err != ERR_OK)
+            facts_explain(fit->setup, fit->folder, why);
     } else if (err == ERR_OK) {
         err = scratch_open(&scratch, why);
         options.out = scratch.path;

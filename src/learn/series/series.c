@@ -166,7 +166,8 @@ static bool is_named(const char *name, const char *own)
 /* Does a run write such a file into its folder? */
 static bool is_ours(const char *name)
 {
-    bool ours = is_named(name, RESULT_FILE) || is_named(name, FORMAT_FILE);
+    bool ours = is_named(name, RESULT_FILE) || is_named(name, FORMAT_FILE) ||
+                is_named(name, FACTS_FILE);
 
     for (size_t i = 0; !ours && i < STORE_FILES; i++)
         ours = is_named(name, store_files[i]);

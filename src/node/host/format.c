@@ -101,6 +101,8 @@ void format_remove(const char *folder)
 
     file_path_in(folder, FORMAT_FILE, path);
     file_remove(path);
+    file_path_in(folder, FACTS_FILE, path);
+    file_remove(path);
 }
 
 enum err format_lock(const char *out, bool resume, int *lock, struct why *why)

@@ -18,6 +18,7 @@
 #define SERIES_FILE "series" /* Of many trainings: learn/series/logbook.h. */
 
 #define CONFIG_FILE "config" /* What `muster train` was asked for. */
+#define FACTS_FILE  "facts"  /* What the run is of: learn/facts.h. */
 
 /* Is there a run in it, or a series, to go on with? */
 bool format_holds_run(const char *folder);
