@@ -87,6 +87,8 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         wheel.add(f"muster/{path.name}", path.read_bytes())
     wheel.add(f"muster/{LIBRARY}", stripped((BUILD / "src" / LIBRARY).resolve()))
     wheel.add(f"muster-{version()}.data/scripts/muster", stripped(BUILD / "muster"))
+    wheel.add(f"muster-{version()}.data/data/libexec/muster/shuffle",
+              stripped(BUILD / "examples" / "shuffle"))
     return wheel.close()
 
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The tarball has what the repository has; the Debian package holds program,
-# library, header, Python package and manual page, and they run from where it is
+# example, library, header, Python package and manual page, and they run from where it is
 # unpacked.
 set -u
 count=0 failed=0
@@ -57,6 +57,12 @@ trains() {
         "$MUSTER" train gen:gmm:600,9 -q | head -1 >wanted && diff wanted ours
 }
 check "... its program trains" trains
+
+example() {
+    at/usr/bin/muster reproduce shuffle --quick -q --to shuffled &&
+        grep -q "exactly half" shuffled/shuffle/index.html
+}
+check "... the example that reproduce starts" example
 
 python() {
     PYTHONPATH=at/usr/lib/python3/dist-packages LD_LIBRARY_PATH=$lib \

@@ -53,7 +53,7 @@ if [ ! -e "$options" ] || [ ! -e "$dir/build.ninja" ]; then
 fi
 
 target=all
-[ "$what" = tests ] || ! [ -e src/cli/main.c ] || target='muster library'
+[ "$what" = tests ] || ! [ -e src/cli/main.c ] || target='muster library examples/shuffle'
 echo "building $dir"
 aloud_on_failure ninja -C "$dir" build.ninja # Some meson.build was edited.
 quiet=--quiet # Warnings only; on a terminal, a line of progress too.

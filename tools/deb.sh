@@ -31,7 +31,8 @@ mkdir -p "$root/usr/lib/python3/dist-packages"
 mv "$root"/usr/lib/python3.*/*-packages/muster \
     "$root/usr/lib/python3/dist-packages/muster"
 rm -rf "$root"/usr/lib/python3.*
-strip --strip-unneeded "$root/usr/bin/muster" "$root"/usr/lib/*/libmuster.so.*.*
+strip --strip-unneeded "$root/usr/bin/muster" \
+    "$root/usr/libexec/muster/shuffle" "$root"/usr/lib/*/libmuster.so.*.*
 strip --strip-debug "$root"/usr/lib/*/libmuster.a
 gzip -9n "$root/usr/share/man/man1/muster.1"
 doc=$root/usr/share/doc/muster

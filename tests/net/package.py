@@ -1176,7 +1176,10 @@ def install():
         return None, "skip"
     done = subprocess.run(["fresh/bin/pip", "install", "--disable-pip-version-check", str(ROOT)],
                           env=BARE, text=True, capture_output=True, check=False)
-    return os.path.abspath("fresh/bin/python"), done.returncode and done.stdout + done.stderr
+    wrong = done.returncode and done.stdout + done.stderr
+    if not wrong and not os.access("fresh/libexec/muster/shuffle", os.X_OK):
+        wrong = "the example that `muster reproduce` starts is not there"
+    return os.path.abspath("fresh/bin/python"), wrong
 
 
 def run(python, program):

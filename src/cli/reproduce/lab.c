@@ -18,6 +18,7 @@
 #define LINE_SIZE 2048u
 #define WORDS_MAX 96u
 #define NAME_SIZE 64u
+#define MUSTER    "muster"
 
 static void fail(struct lab *lab, enum err err)
 {
@@ -62,32 +63,40 @@ static void cut(char *line, const char **words)
     words[count] = NULL;
 }
 
+struct job {
+    const char *name; /* Of the program. */
+    const char *path; /* NULL: muster itself. */
+    const char *line; /* Its words. */
+    int worst;        /* Exit status that is no failure. */
+};
+
 /* The sentence of {"error": ...}, or how it ended. */
-static void tell_failure(struct lab *lab, const char *line, const json_t *found,
-                         const struct process_end *end)
+static void tell_failure(struct lab *lab, const struct job *job,
+                         const json_t *found, const struct process_end *end)
 {
     const char *said = lab_text(found, "error");
 
     if (*said != '\0')
-        fail(lab, why_set(&lab->why, ERR_IO, "%.200s: muster %.200s: %.400s",
-                          lab->experiment->name, line, said));
+        fail(lab, why_set(&lab->why, ERR_IO, "%.200s: %s %.200s: %.400s",
+                          lab->experiment->name, job->name, job->line, said));
     else if (end->signal != 0)
-        fail(lab, why_set(&lab->why, ERR_IO,
-                          "%.200s: muster %.300s: ended by signal %d",
-                          lab->experiment->name, line, end->signal));
+        fail(lab,
+             why_set(&lab->why, ERR_IO, "%.200s: %s %.300s: ended by signal %d",
+                     lab->experiment->name, job->name, job->line, end->signal));
     else
         fail(lab, why_set(&lab->why, ERR_IO,
-                          "%.200s: muster %.300s: ended with %d; see "
-                          "run-%u.log in %.300s",
-                          lab->experiment->name, line, end->code, lab->runs,
-                          lab->folder));
+                          "%.200s: %s %.300s: ended with %d; see run-%u.log in "
+                          "%.300s",
+                          lab->experiment->name, job->name, job->line,
+                          end->code, lab->runs, lab->folder));
 }
 
-static json_t *run_words(struct lab *lab, const char *line,
-                         const char *const *words, int worst)
+static json_t *run_words(struct lab *lab, const struct job *job,
+                         const char *const *words)
 {
     char output[NAME_SIZE], errors[NAME_SIZE], path[LAB_PATH + NAME_SIZE];
-    const struct program_start start = {.words = words,
+    const struct program_start start = {.program = job->path,
+                                        .words = words,
                                         .folder = lab->folder,
                                         .output = output,
                                         .errors = errors};
@@ -99,31 +108,32 @@ static json_t *run_words(struct lab *lab, const char *line,
     (void)snprintf(errors, sizeof errors, "run-%u.log", lab->runs);
     (void)snprintf(path, sizeof path, "%s/%s", lab->folder, output);
     if (lab->note != NULL)
-        lab->note(lab->context, line);
+        lab->note(lab->context, job->name, job->line);
     fail(lab, program_run(&start, &end, &lab->why));
     if (lab->err != ERR_OK)
         return NULL;
     found = json_load_file(path, 0, NULL);
-    if (found == NULL || end.signal != 0 || end.code > worst ||
-        (worst == 0 && json_object_get(found, "error") != NULL))
-        tell_failure(lab, line, found, &end);
+    if (found == NULL || end.signal != 0 || end.code > job->worst ||
+        (job->worst == 0 && json_object_get(found, "error") != NULL))
+        tell_failure(lab, job, found, &end);
     (void)json_array_append_new(json_object_get(lab->page, "commands"),
-                                json_pack("{s:s, s:s, s:o}", "line", line,
-                                          "file", output, "result",
+                                json_pack("{s:s, s:s, s:s, s:o}", "program",
+                                          job->name, "line", job->line, "file",
+                                          output, "result",
                                           found == NULL ? json_null() : found));
     return lab->err == ERR_OK ? found : NULL;
 }
 
-static json_t *run_line(struct lab *lab, const char *line, int worst)
+static json_t *run_line(struct lab *lab, const struct job *job)
 {
     const char *words[WORDS_MAX + 3];
     char copy[LINE_SIZE];
 
     if (lab->err != ERR_OK)
         return NULL;
-    (void)snprintf(copy, sizeof copy, "%s", line);
+    (void)snprintf(copy, sizeof copy, "%s", job->line);
     cut(copy, words);
-    return run_words(lab, line, words, worst);
+    return run_words(lab, job, words);
 }
 
 json_t *lab_run(struct lab *lab, const char *format, ...)
@@ -134,7 +144,7 @@ json_t *lab_run(struct lab *lab, const char *format, ...)
     va_start(list, format);
     (void)vsnprintf(line, sizeof line, format, list);
     va_end(list);
-    return run_line(lab, line, 0);
+    return run_line(lab, &(struct job){.name = MUSTER, .line = line});
 }
 
 json_t *lab_try(struct lab *lab, const char *format, ...)
@@ -145,7 +155,27 @@ json_t *lab_try(struct lab *lab, const char *format, ...)
     va_start(list, format);
     (void)vsnprintf(line, sizeof line, format, list);
     va_end(list);
-    return run_line(lab, line, 1);
+    return run_line(lab,
+                    &(struct job){.name = MUSTER, .line = line, .worst = 1});
+}
+
+json_t *lab_example(struct lab *lab, const char *name, const char *format, ...)
+{
+    char line[LINE_SIZE], path[LAB_PATH];
+    va_list list;
+
+    if (!program_find(name, path, sizeof path)) {
+        fail(lab, why_set(&lab->why, ERR_NOTFOUND,
+                          "%s: the example program %s is not beside muster; "
+                          "`make` builds it, `make install` installs it",
+                          lab->experiment->name, name));
+        return NULL;
+    }
+    va_start(list, format);
+    (void)vsnprintf(line, sizeof line, format, list);
+    va_end(list);
+    return run_line(lab,
+                    &(struct job){.name = name, .path = path, .line = line});
 }
 
 /* --- reading ------------------------------------------------------------- */
@@ -230,7 +260,10 @@ const char *lab_data(struct lab *lab, const char *name, const char *instead)
         return NULL;
     (void)snprintf(line, sizeof line, "data prepare %s --raw %s --to %s", name,
                    path, name);
-    return run_words(lab, line, words, 0) == NULL ? NULL : name;
+    return run_words(lab, &(struct job){.name = MUSTER, .line = line}, words) ==
+                   NULL
+               ? NULL
+               : name;
 }
 
 const char *lab_link(struct lab *lab, const char *name, const char *instead)

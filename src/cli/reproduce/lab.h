@@ -43,7 +43,7 @@ struct lab {
     bool quick;        /* Less of everything. */
     bool virtual_time; /* The simulator where there is a choice. */
     /* Told of every run before it starts; NULL: nobody. */
-    void (*note)(void *context, const char *text);
+    void (*note)(void *context, const char *program, const char *words);
     void *context;
     uint32_t runs;
     enum err err; /* The first failure, and why. */
@@ -62,6 +62,9 @@ __attribute__((format(printf, 2, 3))) json_t *lab_run(struct lab *lab,
 /* The same; exit status 1 (diverged, not converged) is no failure. */
 __attribute__((format(printf, 2, 3))) json_t *lab_try(struct lab *lab,
                                                       const char *format, ...);
+/* Run an example program that came with muster, likewise. */
+__attribute__((format(printf, 3, 4))) json_t *
+lab_example(struct lab *lab, const char *name, const char *format, ...);
 /* What is at a path such as "runs.0.metrics.auc"; NaN if nothing is. */
 double lab_number(const json_t *json, const char *path);
 const char *lab_text(const json_t *json, const char *path); /* "" likewise. */

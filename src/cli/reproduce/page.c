@@ -275,7 +275,8 @@ static void add_commands(struct svg *out, const struct lab *lab)
             lab->runs);
     json_array_foreach(json_object_get(lab->page, "commands"), i, command)
     {
-        add_text(out, "muster ");
+        add_text(out, lab_text(command, "program"));
+        add_text(out, " ");
         add_text(out, lab_text(command, "line"));
         svg_add(out, "   # %s\n", lab_text(command, "file"));
     }

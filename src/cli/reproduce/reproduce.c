@@ -19,7 +19,8 @@ static const struct experiment *const experiments[] = {
     &experiment_gradient_coding, &experiment_ring_mnist,
     &experiment_stragglers,      &experiment_matmul,
     &experiment_scaling,         &experiment_minibatch,
-    &experiment_averaging,       &experiment_prices,
+    &experiment_averaging,       &experiment_shuffle,
+    &experiment_prices,
 };
 
 #define EXPERIMENTS (sizeof experiments / sizeof *experiments)
@@ -70,9 +71,9 @@ static int unknown(const struct cli *cli, const char *name)
                      near != NULL ? near : "", near != NULL ? "?" : "");
 }
 
-static void note_run(void *context, const char *line)
+static void note_run(void *context, const char *program, const char *words)
 {
-    say_note(context, "  muster %s", line);
+    say_note(context, "  %s %s", program, words);
 }
 
 static enum err reproduce(struct cli *cli, const struct experiment *experiment,

@@ -1,13 +1,14 @@
 #define _GNU_SOURCE
 /*
- * program.c - fork and exec of the file that we are.
+ * program.c - fork and exec of the file that we are, or of one that came with
+ * it.
  */
 #include "os/run/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -34,7 +35,7 @@ static _Noreturn void become(const struct program_start *start,
     if (in < 0 || out < 0 || err < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 ||
         dup2(err, 2) < 0)
         _exit(EXIT_NO_EXEC);
-    (void)execve(SELF, argv, env);
+    (void)execve(start->program != NULL ? start->program : SELF, argv, env);
     _exit(EXIT_NO_EXEC);
 }
 
@@ -84,4 +85,27 @@ enum err program_run(const struct program_start *start, struct process_end *end,
         .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
         .code = WIFEXITED(status) ? WEXITSTATUS(status) : 0};
     return ERR_OK;
+}
+
+bool program_find(const char *name, char *path, size_t size)
+{
+    static const char *const where[] = {"examples", "../libexec/muster"};
+    char self[4096];
+    const ssize_t length = readlink(SELF, self, sizeof self - 1);
+    char *slash;
+
+    if (length <= 0)
+        return false;
+    self[length] = '\0';
+    slash = strrchr(self, '/');
+    if (slash == NULL)
+        return false;
+    *slash = '\0';
+    for (size_t i = 0; i < sizeof where / sizeof *where; i++) {
+        const int used = snprintf(path, size, "%s/%s/%s", self, where[i], name);
+
+        if (used > 0 && (size_t)used < size && access(path, X_OK) == 0)
+            return true;
+    }
+    return false;
 }
