@@ -145,7 +145,8 @@ static const struct command commands[] = {
      "Loss, metrics, step times, who was slow, the code, receipts, and what\n"
      "other codes would have taken.  The page needs no network.",
      "  muster report muster-runs/0001-1a2b\n"
-     "  muster report muster-runs/0001-1a2b --to story.html\n",
+     "  muster report muster-runs/0001-1a2b --to story.html\n"
+     "  muster report muster-runs/0001-1a2b --price .11\n",
      report_command},
     {"version",
      {.command = CMD_VERSION},

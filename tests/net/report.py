@@ -79,6 +79,7 @@ def rows(page, name):
 
 
 def test_page(tap, data):
+    run("report", "a", "--price", "1.04")
     text, console, asked = browse("a/report.html")
     page = Page(text)
     drawn = any(a.get("data-drawn") == "yes" for _, a in page.all)
@@ -102,6 +103,8 @@ def test_page(tap, data):
                 if "data-seconds" in a]) >= 3, "and what others would take")
     tap.ok(data["hash"] in text, "the hash is there")
     tap.ok("--stragglers=1" in text, "so is the command line")
+    tap.ok(re.search(r"\d \$</b><span>cost: [\d.e-]+ worker-hours at 1\.04 \$; "
+                     r"about [\d.e-]+ \$ if uncoded", text), "and what it cost")
     dark, console, _ = browse("a/report.html",
                               "--blink-settings=preferredColorScheme=0")
     tap.ok('data-drawn="yes"' in dark and not console, "dark works, too",

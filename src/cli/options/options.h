@@ -71,6 +71,7 @@ enum own_option {
     OPT_CACHE_SIZE,
     OPT_RAW,
     OPT_TO,
+    OPT_PRICE,
     OPT_SHA256,
     /* Trouble on purpose. */
     OPT_DEMO,

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "cli/cli.h"
+#include "cli/report/report_cost.h"
 #include "cli/report/report_data.h"
 #include "node/host/format.h"
 #include "os/file/file.h"
@@ -88,6 +89,38 @@ static void show_noise(const json_t *noise)
                      rows_text(noise, "critical_batch", critical));
 }
 
+/* Runs of seconds cost parts of a cent. */
+static const char *money_text(const json_t *cost, const char *key,
+                              char text[32])
+{
+    const double money = json_number_value(json_object_get(cost, key));
+
+    (void)snprintf(text, 32, money >= 1 || money <= 0 ? "%.2f" : "%.3g", money);
+    return text;
+}
+
+static void show_cost(const json_t *data)
+{
+    const json_t *cost = json_object_get(data, "cost");
+    char spent[32], uncoded[32], least[32];
+
+    if (cost == NULL)
+        return;
+    if (json_is_null(cost)) {
+        (void)printf("what it cost cannot be said: no step was recorded\n");
+        return;
+    }
+    (void)printf("cost %s $: %.3g worker-hours at %g $\n",
+                 money_text(cost, "spent", spent),
+                 json_number_value(json_object_get(cost, "worker_hours")),
+                 json_number_value(json_object_get(cost, "price")));
+    if (json_is_number(json_object_get(cost, "uncoded")) && !was_uncoded(data))
+        (void)printf("waiting for everyone (uncoded) would have cost about %s "
+                     "$, at least %s $ (replayed)\n",
+                     money_text(cost, "uncoded", uncoded),
+                     money_text(cost, "uncoded_least", least));
+}
+
 static void show(const struct cli *cli, const json_t *data, const char *path)
 {
     const json_t *uncoded =
@@ -98,14 +131,15 @@ static void show(const struct cli *cli, const json_t *data, const char *path)
 
     if (cli->json) {
         say_json(json_pack(
-            "{s:s, s:O, s:O, s:O, s:O, s:I, s:O?, s:O?, s:O?}", "report", path,
-            "class", json_object_get(data, "class"), "statement",
+            "{s:s, s:O, s:O, s:O, s:O, s:I, s:O?, s:O?, s:O?, s:O?}", "report",
+            path, "class", json_object_get(data, "class"), "statement",
             json_object_get(data, "statement"), "steps",
             json_object_get(data, "last_step"), "command",
             json_object_get(data, "command"), "recorded_steps",
             (json_int_t)json_array_size(json_object_get(data, "steps")),
             "uncoded_ratio", ratio, "uncoded_ratio_least",
-            json_object_get(uncoded, "least"), "noise", noise));
+            json_object_get(uncoded, "least"), "noise", noise, "cost",
+            json_object_get(data, "cost")));
         return;
     }
     (void)printf("%s: %s\n", path,
@@ -115,7 +149,15 @@ static void show(const struct cli *cli, const json_t *data, const char *path)
                      "%.2g x (replayed)\n",
                      json_number_value(ratio),
                      json_number_value(json_object_get(uncoded, "least")));
+    show_cost(data);
     show_noise(noise);
+}
+
+static json_t *cost_json(const struct cli *cli, const json_t *data)
+{
+    json_t *cost = report_cost(data, option_real(&cli->options, OPT_PRICE));
+
+    return cost != NULL ? cost : json_null();
 }
 
 int report_command(struct cli *cli)
@@ -146,6 +188,8 @@ int report_command(struct cli *cli)
         err = report_data(folder, &data, &why);
     if (err != ERR_OK)
         return say_why(cli, err, &why);
+    if (option_given(&cli->options, OPT_PRICE))
+        (void)json_object_set_new(data, "cost", cost_json(cli, data));
     err = write_page(data, path, out != NULL ? OUTPUT_WHOLE : OUTPUT_OWN, &why);
     if (err == ERR_OK)
         show(cli, data, path);
