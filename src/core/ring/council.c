@@ -141,61 +141,63 @@ void ring_view_order(struct ring_view *view, const struct ring_heard *seats,
     view->key = key;
 }
 
-static bool all_alike(const uint32_t *first, const uint32_t *end,
-                      uint32_t count, uint32_t chunks)
+/* How far those get who have this chunk; `at`: nobody has it. */
+static uint32_t furthest(const uint32_t *first, const uint32_t *end,
+                         uint32_t count, uint32_t at)
 {
+    uint32_t most = at;
+
     for (uint32_t i = 0; i < count; i++)
-        if (first[i] != 0 || end[i] != chunks)
-            return false;
-    return true;
+        if (first[i] <= at && end[i] > most)
+            most = end[i];
+    return most;
 }
 
-/* Less what lower ranks have; of a part that is taken out in the middle what
- * lies before it is left. */
-static void trim(uint32_t *first, uint32_t *end, uint32_t rank)
+/* Those who have all of it get even parts of it. */
+static void deal(uint32_t *first, uint32_t *end, uint32_t count, uint32_t from,
+                 uint32_t to, bool *dealt)
 {
-    for (uint32_t i = 0; i < rank; i++) {
-        if (first[i] == end[i] || end[i] <= first[rank] ||
-            end[rank] <= first[i])
+    const uint64_t chunks = to - from;
+    uint32_t sharers = 0;
+    uint32_t part = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        sharers += !dealt[i] && first[i] <= from && end[i] == to;
+    CHECK(sharers > 0);
+    for (uint32_t i = 0; i < count; i++) {
+        if (dealt[i] || first[i] > from || end[i] != to)
             continue;
-        if (first[i] <= first[rank])
-            first[rank] = end[i] < end[rank] ? end[i] : end[rank];
-        else
-            end[rank] = first[i];
+        first[i] = from + (uint32_t)(chunks * part / sharers);
+        end[i] = from + (uint32_t)(chunks * (part + 1) / sharers);
+        if (BUG(BUG_RING_OVERLAP) && end[i] < to)
+            end[i]++;
+        dealt[i] = true;
+        part++;
     }
 }
 
-static uint32_t first_gap(const uint32_t *first, const uint32_t *end,
-                          uint32_t count, uint32_t chunks)
-{
-    uint32_t at = 0;
-    bool moved = true;
-
-    while (moved && at < chunks) {
-        moved = false;
-        for (uint32_t i = 0; i < count; i++) {
-            if (first[i] <= at && at < end[i]) {
-                at = end[i];
-                moved = true;
-            }
-        }
-    }
-    return at;
-}
-
+/* From chunk to chunk, always with those who get furthest: whatever can be
+ * covered is, and each needs but one stretch for it. */
 uint32_t ring_split(uint32_t *first, uint32_t *end, uint32_t count,
                     uint32_t chunks)
 {
-    if (all_alike(first, end, count, chunks)) {
-        for (uint32_t i = 0; i < count; i++) {
-            first[i] = (uint32_t)((uint64_t)chunks * i / count);
-            end[i] = (uint32_t)((uint64_t)chunks * (i + 1) / count);
-            if (BUG(BUG_RING_OVERLAP) && end[i] < chunks)
-                end[i]++;
-        }
-        return chunks;
+    uint32_t can_first[PEERS_MAX], can_end[PEERS_MAX];
+    bool dealt[PEERS_MAX] = {false};
+    uint32_t at = 0;
+
+    CHECK(count <= PEERS_MAX);
+    memcpy(can_first, first, count * sizeof *first);
+    memcpy(can_end, end, count * sizeof *end);
+    while (at < chunks) {
+        const uint32_t to = furthest(can_first, can_end, count, at);
+
+        if (to == at)
+            break;
+        deal(first, end, count, at, to, dealt);
+        at = to;
     }
     for (uint32_t i = 0; i < count; i++)
-        trim(first, end, i);
-    return first_gap(first, end, count, chunks);
+        if (!dealt[i])
+            first[i] = end[i] = 0; /* Others compute what it has. */
+    return at;
 }

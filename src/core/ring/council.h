@@ -66,9 +66,9 @@ void ring_view_order(struct ring_view *view, const struct ring_heard *seats,
                      uint32_t count);
 
 /* Who computes what: `first` and `end` by rank say what each can compute, and
- * become what it shall.  All alike: even parts.  Else each chunk goes to the
- * lowest rank that has it.  Returns the first chunk that nobody has; `chunks`:
- * it is a partition. */
+ * become what it shall.  Those who have the same share it evenly; who has
+ * only what others take gets nothing.  Returns the first chunk that nobody has;
+ * `chunks`: it is a partition. */
 uint32_t ring_split(uint32_t *first, uint32_t *end, uint32_t count,
                     uint32_t chunks);
 

@@ -325,6 +325,21 @@ static void check_shares(const uint32_t *had_first, const uint32_t *had_end,
     }
 }
 
+/* The first chunk that nobody can compute. */
+static uint32_t first_lacking(const uint32_t *first, const uint32_t *end,
+                              uint32_t count, uint32_t chunks)
+{
+    for (uint32_t chunk = 0; chunk < chunks; chunk++) {
+        uint32_t i = 0;
+
+        while (i < count && (chunk < first[i] || chunk >= end[i]))
+            i++;
+        if (i == count)
+            return chunk;
+    }
+    return chunks;
+}
+
 static void test_private_shares(void **state)
 {
     struct rng rng;
@@ -338,6 +353,7 @@ static void test_private_shares(void **state)
         uint32_t had_end[8];
         uint32_t first[8];
         uint32_t end[8];
+        uint32_t gap;
 
         for (uint32_t i = 0; i < count; i++) {
             had_first[i] = (uint32_t)rng_below(&rng, chunks + 1);
@@ -346,8 +362,9 @@ static void test_private_shares(void **state)
         }
         memcpy(first, had_first, sizeof first);
         memcpy(end, had_end, sizeof end);
-        check_shares(had_first, had_end, first, end, count, chunks,
-                     ring_split(first, end, count, chunks));
+        gap = ring_split(first, end, count, chunks);
+        check_shares(had_first, had_end, first, end, count, chunks, gap);
+        assert_int_equal(gap, first_lacking(had_first, had_end, count, chunks));
     }
 }
 
@@ -367,6 +384,18 @@ static void test_owners(void **state)
     }
 }
 
+/* Peers of one machine have the same rows, and share them. */
+static void test_same_rows(void **state)
+{
+    uint32_t first[5] = {6, 0, 6, 0, 6};
+    uint32_t end[5] = {12, 6, 12, 6, 12};
+
+    (void)state;
+    assert_int_equal(ring_split(first, end, 5, 12), 12);
+    for (uint32_t i = 0; i < 5; i++)
+        assert_int_equal(end[i] - first[i], i % 2 == 0 ? 2 : 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -381,6 +410,7 @@ int main(void)
         cmocka_unit_test(test_even_shares),
         cmocka_unit_test(test_private_shares),
         cmocka_unit_test(test_owners),
+        cmocka_unit_test(test_same_rows),
     };
 
     return cmocka_run_group_tests(tests, make_names, NULL);
