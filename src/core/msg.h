@@ -562,7 +562,8 @@ struct msg_slice {
 
 struct msg_parting {
     bool model;  /* It has the model. */
-    bool leaves; /* Nothing more comes from it. */
+    bool leaves; /* Nothing more comes from it ... */
+    bool stops;  /* ... and all of its side are asked to stop. */
 };
 
 struct msg {

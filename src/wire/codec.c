@@ -315,8 +315,7 @@ static void put_body(struct writer *out, const struct msg *msg)
         put_slice(out, &msg->slice);
         break;
     case MSG_PARTING:
-        put_bool(out, msg->parting.model);
-        put_bool(out, msg->parting.leaves);
+        put_parting(out, &msg->parting);
         break;
     case MSG_TERMS:
         put_terms(out, &msg->terms);
@@ -455,8 +454,7 @@ static void get_body(struct reader *in, struct codec_room *room, bool here,
         get_slice(in, room, &msg->slice);
         return;
     case MSG_PARTING:
-        msg->parting.model = get_bool(in);
-        msg->parting.leaves = get_bool(in);
+        get_parting(in, &msg->parting);
         return;
     case MSG_TERMS:
         get_terms(in, &msg->terms);

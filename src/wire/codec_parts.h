@@ -147,5 +147,7 @@ void get_slice_head(struct reader *in, const struct codec_room *room,
                     struct msg_slice *slice);
 void get_slice(struct reader *in, const struct codec_room *room,
                struct msg_slice *slice);
+void put_parting(struct writer *out, const struct msg_parting *parting);
+void get_parting(struct reader *in, struct msg_parting *parting);
 
 #endif /* WIRE_CODEC_PARTS_H */

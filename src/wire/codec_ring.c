@@ -276,3 +276,24 @@ void get_slice(struct reader *in, const struct codec_room *room,
     get_slice_head(in, room, slice);
     get_slice_sums(in, room, slice);
 }
+
+/* --- PARTING -------------------------------------------------------------- */
+
+enum { STAYS, LEAVES, STOPS, GOINGS };
+
+void put_parting(struct writer *out, const struct msg_parting *parting)
+{
+    put_bool(out, parting->model);
+    put_u8(out, parting->stops ? STOPS : parting->leaves ? LEAVES : STAYS);
+}
+
+void get_parting(struct reader *in, struct msg_parting *parting)
+{
+    uint8_t going;
+
+    parting->model = get_bool(in);
+    going = get_u8(in);
+    must(in, going < GOINGS);
+    parting->leaves = going != STAYS;
+    parting->stops = going == STOPS;
+}

@@ -11,6 +11,8 @@
 #include "base/mem.h"
 #include "core/ring/peer_parts.h"
 
+#define TELL_US (500 * MS_US) /* Who is back sooner was not missed. */
+
 static enum err init_own(struct peer *p, const struct slice_room *room)
 {
     const uint32_t dims = p->trainer.sum_dims;
@@ -35,7 +37,8 @@ enum err peer_init(struct peer *peer, const struct peer_options *options)
                        .seat_count = 1,
                        .contact_link = PEER_NO_LINK,
                        .contact_retry_us = options->retry_us,
-                       .state_from = PEER_NO_SEAT};
+                       .state_from = PEER_NO_SEAT,
+                       .lacking_since = TIME_NEVER};
     own = &p->seats[0];
     *own = (struct peer_seat){.link = PEER_NO_LINK,
                               .dialled = PEER_NO_LINK,
@@ -51,7 +54,9 @@ enum err peer_init(struct peer *peer, const struct peer_options *options)
     p->state = mem_new(trainer_state_bytes(&p->trainer), 1);
     p->anchor = mem_new(trainer_state_bytes(&p->trainer), 1);
     p->sums = mem_new(p->trainer.sum_dims, sizeof *p->sums);
-    if (p->state == NULL || p->anchor == NULL || p->sums == NULL)
+    p->away = mem_new(options->home_count, sizeof *p->away);
+    if (p->state == NULL || p->anchor == NULL || p->sums == NULL ||
+        p->away == NULL)
         return ERR_NOMEM;
     err = init_own(p, &options->rooms[0]);
     if (err == ERR_OK)
@@ -87,6 +92,7 @@ void peer_close(struct peer *peer)
     mem_free(peer->state);
     mem_free(peer->anchor);
     mem_free(peer->sums);
+    mem_free(peer->away);
     *peer = (struct peer){0};
 }
 
@@ -143,7 +149,8 @@ static void finish(struct peer *p, struct actions *actions)
         if (p->seats[i].link != PEER_NO_LINK)
             peer_send(p, actions, p->seats[i].link, MSG_PARTING)->parting =
                 (struct msg_parting){.model = p->ending == ERR_OK,
-                                     .leaves = true};
+                                     .leaves = true,
+                                     .stops = p->spreads};
     (void)peer_trace(p, actions,
                      p->ending == ERR_OK ? TRACE_DONE : TRACE_FAILED);
     action = actions_add(actions, ACTION_FINISH);
@@ -230,16 +237,107 @@ static void linger(struct peer *p, struct actions *actions)
 
 /* --- between two rounds --------------------------------------------------- */
 
-static void lack(struct peer *p, uint32_t chunk, struct actions *actions)
+/* Is somebody in the view who has these rows? */
+static bool is_home(const struct peer *p, const struct home *home)
 {
-    struct trace *trace = peer_trace(p, actions, TRACE_AWAY);
+    for (uint32_t i = 0; i < p->view.count; i++) {
+        const struct peer_seat *seat = &p->seats[p->view.seat[i]];
 
+        if (seat->first <= home->first && home->end <= seat->end)
+            return true;
+    }
+    return false;
+}
+
+/* Its owner by name, as it was met last; "": it never was. */
+static const char *owner_of(const struct peer *p, const struct home *home)
+{
+    const char *name = "";
+
+    for (uint32_t i = 0; i < p->seat_count; i++)
+        if (p->seats[i].first == home->first && p->seats[i].end == home->end)
+            name = p->seats[i].name;
+    return name;
+}
+
+static uint64_t first_row(const struct peer *p, uint32_t home)
+{
+    uint64_t row = 0;
+
+    for (uint32_t h = 0; h < home; h++)
+        row += p->options.homes[h].rows;
+    return row;
+}
+
+static void tell_home(struct peer *p, uint32_t home, enum trace_kind kind,
+                      struct actions *actions)
+{
+    struct trace *trace = peer_trace(p, actions, kind);
+
+    trace->a = first_row(p, home);
+    trace->b = p->options.homes[home].rows;
+    trace->value = (double)p->options.owner_us / (double)SECOND_US;
+    (void)snprintf(trace->name, sizeof trace->name, "%s",
+                   owner_of(p, &p->options.homes[home]));
+}
+
+void peer_welcome_home(struct peer *p, struct actions *actions)
+{
+    for (uint32_t h = 0; h < p->options.home_count; h++) {
+        if (!p->away[h] || !is_home(p, &p->options.homes[h]))
+            continue;
+        tell_home(p, h, TRACE_HOME, actions);
+        p->away[h] = false;
+    }
+}
+
+static void miss(struct peer *p, struct actions *actions)
+{
+    for (uint32_t h = 0; h < p->options.home_count; h++) {
+        if (p->away[h] || is_home(p, &p->options.homes[h]))
+            continue;
+        tell_home(p, h, TRACE_AWAY, actions);
+        p->away[h] = true;
+    }
+}
+
+/* Nobody here has some rows: there is no step without them. */
+static void lack(struct peer *p)
+{
     p->phase = PEER_LACKING;
-    trace->a = chunk;
-    trace->value = 1;
-    for (uint32_t i = 1; i < p->seat_count; i++)
-        if (p->seats[i].first <= chunk && chunk < p->seats[i].end)
-            memcpy(trace->name, p->seats[i].name, NAME_SIZE);
+    if (p->lacking_since == TIME_NEVER)
+        p->lacking_since = p->now;
+}
+
+/* The owner who was away first is as good as any. */
+static void give_up_waiting(struct peer *p, struct actions *actions)
+{
+    uint32_t h = 0;
+    const char *name;
+
+    while (h < p->options.home_count && !p->away[h])
+        h++;
+    if (h == p->options.home_count) {
+        peer_end(p, actions, ERR_CLOSED, "nobody has chunk %u", p->view.gap);
+        return;
+    }
+    name = owner_of(p, &p->options.homes[h]);
+    peer_end(p, actions, ERR_CLOSED,
+             "the owner of rows %llu to %llu (%s) has been away for %.0f s",
+             (unsigned long long)first_row(p, h),
+             (unsigned long long)first_row(p, h) + p->options.homes[h].rows - 1,
+             name[0] == '\0' ? "never seen" : name,
+             (double)p->options.owner_us / (double)SECOND_US);
+}
+
+static void wait_for_owners(struct peer *p, struct actions *actions)
+{
+    const time_us waited = p->now - p->lacking_since;
+
+    if (waited >= TELL_US)
+        miss(p, actions);
+    if (p->options.owner_us > 0 && waited >= p->options.owner_us)
+        give_up_waiting(p, actions);
 }
 
 void peer_next(struct peer *p, struct actions *actions)
@@ -271,10 +369,12 @@ void peer_next(struct peer *p, struct actions *actions)
     }
     if (council_between(p, actions))
         return;
-    if (p->view.gap < p->options.chunks)
-        lack(p, p->view.gap, actions);
-    else
-        peer_round_open(p, actions);
+    if (p->view.gap < p->options.chunks) {
+        lack(p);
+        return;
+    }
+    p->lacking_since = TIME_NEVER;
+    peer_round_open(p, actions);
 }
 
 static void on_measured(struct peer *p, const struct event *event,
@@ -333,6 +433,7 @@ static void on_parting(struct peer *p, uint32_t seat,
                        struct actions *actions)
 {
     p->seats[seat].done = true;
+    p->asked |= parting->stops;
     if (parting->leaves)
         links_drop(p, seat, actions);
 }
@@ -490,8 +591,13 @@ void peer_step(struct peer *peer, const struct event *event,
     if (p->phase < PEER_ENDING && (concerns_council(event) || p->broken))
         council_tend(p, actions);
     if (p->phase < PEER_ENDING && is_waiting(p) &&
-        (p->asked || p->stopping || p->leaving))
+        (p->asked || p->stopping || p->leaving)) {
+        /* No part of a step will carry the wish to the others. */
+        p->spreads = p->phase == PEER_LACKING && !p->leaving;
         end_stopped(p, actions);
+    }
+    if (p->phase == PEER_LACKING)
+        wait_for_owners(p, actions);
     if (p->phase == PEER_LINGERING && all_done(p))
         peer_end(p, actions, ERR_OK, "done");
     if (p->phase >= PEER_ENDING)

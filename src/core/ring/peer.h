@@ -85,6 +85,7 @@
 #include "base/hash.h"
 #include "base/time.h"
 #include "core/action.h"
+#include "core/homes.h"
 #include "core/ring/council.h"
 #include "core/ring/slices.h"
 #include "core/run/trainer.h"
@@ -109,8 +110,13 @@ struct peer_options {
     struct digest arithmetic; /* arithmetic_digest of the variant in use. */
     struct trainer_options trainer; /* `sums_min` 0. */
     uint32_t chunks;                /* Of a step. */
-    uint32_t first, end;    /* Those this peer can compute: all of them, or
-                               the part whose private rows it has. */
+    uint32_t first, end; /* Those this peer can compute: all of them, or
+                            the part whose private rows it has. */
+    /* Private rows: whose there are; 0 of them: everybody has all.  Not
+     * copied. */
+    const struct home *homes;
+    uint32_t home_count;
+    time_us owner_us;       /* So long it waits for an owner that is away. */
     uint32_t least;         /* So many peers form the first view; nobody
                                counts any more once a ring runs. */
     uint32_t small;         /* Tallies up to so many coordinates go whole
@@ -192,6 +198,7 @@ struct peer {
     bool started;  /* Has been in a view that all took up. */
     bool asked;    /* To stop: the next part that it sends says so, ... */
     bool stopping; /* ... and with the total of those all know. */
+    bool spreads;  /* It stops while rows are lacking, and says so. */
     bool leaving;
     struct ring_known known[PEERS_MAX];    /* Of a ROSTER that goes out, ... */
     struct ring_known proposed[PEERS_MAX]; /* ... and of a PROPOSE. */
@@ -244,7 +251,9 @@ struct peer {
     struct exchange here, early; /* This round's, and the next one's. */
     double *sums;
 
-    enum err ending; /* ENDING: how. */
+    bool *away;            /* By home: it was told that nobody has it here. */
+    time_us lacking_since; /* TIME_NEVER: nothing is lacking. */
+    enum err ending;       /* ENDING: how. */
     struct peer_stats stats;
     char reason[REASON_SIZE];
 };

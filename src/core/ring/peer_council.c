@@ -376,6 +376,7 @@ static void begin(struct peer *p, struct actions *actions)
     p->stats.views++;
     p->stats.merges += merges;
     journal_view(p, merges, actions);
+    peer_welcome_home(p, actions);
     peer_next(p, actions);
 }
 

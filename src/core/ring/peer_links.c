@@ -207,6 +207,16 @@ static void turn_away(struct peer *p, uint32_t link, const char *why,
     links_down(p, link);
 }
 
+/* Of private rows each peer has one home's, or none. */
+static bool has_home(const struct peer *p, const struct msg_meet *meet)
+{
+    for (uint32_t h = 0; h < p->options.home_count; h++)
+        if (p->options.homes[h].first == meet->first &&
+            p->options.homes[h].end == meet->end)
+            return true;
+    return p->options.home_count == 0 || meet->first == meet->end;
+}
+
 static const char *objection(const struct peer *p, const struct msg_meet *meet)
 {
     const uint32_t chunks = p->options.chunks;
@@ -218,7 +228,7 @@ static const char *objection(const struct peer *p, const struct msg_meet *meet)
                "ring";
     if (!digest_equal(&meet->arithmetic, &p->options.arithmetic))
         return "its arithmetic gives other bits than that of this ring";
-    if (meet->first > meet->end || meet->end > chunks)
+    if (meet->first > meet->end || meet->end > chunks || !has_home(p, meet))
         return "it says that it has chunks that there are none of";
     if (strcmp(meet->name, p->options.name) == 0)
         return "this peer has the same name; choose another";

@@ -26,6 +26,8 @@ __attribute__((format(printf, 4, 5))) void peer_end(struct peer *p,
                                                     const char *format, ...);
 /* Between two rounds: what comes next. */
 void peer_next(struct peer *p, struct actions *actions);
+/* A view begins: which owners of private rows are back that were missed. */
+void peer_welcome_home(struct peer *p, struct actions *actions);
 /* Whose journal and checkpoint. */
 struct checkpoint peer_head(const struct peer *p);
 

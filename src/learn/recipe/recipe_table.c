@@ -4,7 +4,7 @@
 #include "learn/recipe/recipe.h"
 
 #include "base/check.h"
-#include "core/star/homes.h"
+#include "core/homes.h"
 #include "learn/recipe/value_check.h"
 #include "model/net/neural.h"
 #include "optim/optim.h"

@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "core/roll.h"
-#include "core/star/homes.h"
+#include "core/homes.h"
 #include "data/rows/dataset.h"
 #include "model/linear/bounds.h"
 #include "model/linear/problem.h"

@@ -215,6 +215,102 @@ static void test_every_point_of_a_view_change(void **state)
     }
 }
 
+/* --- owners --------------------------------------------------------------- */
+
+#define OWNERS_MOST 4u
+#define CHUNK_ROWS  8u /* Of sim_case. */
+
+/* Each peer has rows that nobody else has, the last of them most. */
+static void owners_case(struct sim_case *test, struct ring_options *ring,
+                        uint32_t peers, struct home homes[OWNERS_MOST])
+{
+    const uint32_t chunks = 20;
+
+    assert_true(peers <= OWNERS_MOST);
+    ring_case(test, ring, peers);
+    for (uint32_t h = 0; h < peers; h++) {
+        homes[h] = (struct home){.first = 3 * h, .end = 3 * h + 3};
+        if (h + 1 == peers)
+            homes[h].end = chunks;
+        homes[h].rows = CHUNK_ROWS * (homes[h].end - homes[h].first);
+        homes[h].part.bytes[0] = (uint8_t)h;
+    }
+    test->options.homes = homes;
+    test->options.home_count = peers;
+}
+
+/* No step is made without its rows; when it is back all end, on one hash. */
+static void owner_is_back(uint32_t peers, struct ring_fault fault,
+                          uint64_t step)
+{
+    struct home homes[OWNERS_MOST];
+    struct ring_fault script[2] = {fault,
+                                   {.kind = RING_JOIN, .node = fault.node}};
+    struct ring_options ring;
+    struct sim_case test;
+    uint64_t from, to;
+
+    owners_case(&test, &ring, peers, homes);
+    to = count_events(ring, &from);
+    for (uint64_t event = from; event < to; event += step) {
+        struct ring_result counted;
+        struct sim_result result;
+
+        script[0].event = event;
+        script[1].event = event + 1 + event % 50;
+        ring.script = script;
+        ring.script_count = 2;
+        passes(&ring, &counted, &result);
+        /* Who dies when others have the model may find nobody. */
+        assert_true(counted.finished >= peers ||
+                    (event > to - (to - from) / 4 && counted.finished > 0));
+    }
+    sim_case_close(&test);
+}
+
+/* Killed or unplugged before any event, and back soon after, or when faults
+ * end. */
+static void test_owner_at_every_point(void **state)
+{
+    const uint32_t most = number_of("RING_PEERS", 3);
+
+    (void)state;
+    for (uint32_t peers = 2; peers <= most && peers <= OWNERS_MOST; peers++)
+        for (uint32_t node = 0; node < peers; node++) {
+            owner_is_back(
+                peers, (struct ring_fault){.kind = RING_KILL, .node = node}, 1);
+            owner_is_back(
+                peers, (struct ring_fault){.kind = RING_UNPLUG, .node = node},
+                3);
+        }
+}
+
+/* While one is away every side lacks rows: nobody makes a step. */
+static void test_owner_stays_away(void **state)
+{
+    struct home homes[OWNERS_MOST];
+    struct ring_fault script[2] = {{.kind = RING_KILL, .node = 1},
+                                   {.kind = RING_END, .node = 0}};
+    struct ring_options ring;
+    struct ring_result counted;
+    struct sim_result result;
+    struct sim_case test;
+    uint64_t from, to;
+
+    (void)state;
+    owners_case(&test, &ring, 3, homes);
+    to = count_events(ring, &from);
+    script[0].event = from + (to - from) / 4;
+    script[1].event = 4 * to;
+    ring.stays = true;
+    ring.script = script;
+    ring.script_count = 2;
+    passes(&ring, &counted, &result);
+    assert_int_equal(counted.finished, 0);
+    assert_in_range(counted.steps_max, 1, 3);
+    sim_case_close(&test);
+}
+
 /* --- what it costs -------------------------------------------------------- */
 
 /* 2 (N-1)/N x dims coordinates for each peer and round; and (N-1) x dims of a
@@ -596,6 +692,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_point_of_a_step),
         cmocka_unit_test(test_every_point_of_a_view_change),
+        cmocka_unit_test(test_owner_at_every_point),
+        cmocka_unit_test(test_owner_stays_away),
         cmocka_unit_test(test_coordinates),
         cmocka_unit_test(test_sides_merge),
         cmocka_unit_test(test_sides_apart),

@@ -620,6 +620,7 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
     case MSG_PARTING:
         msg->parting.model = rng_chance(rng, 0.5);
         msg->parting.leaves = rng_chance(rng, 0.5);
+        msg->parting.stops = msg->parting.leaves && rng_chance(rng, 0.5);
         break;
     }
 }
