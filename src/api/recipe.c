@@ -8,8 +8,8 @@
 #include "learn/workers.h"
 
 /* Choices of `muster train` that arguments of functions stand for here. */
-static const int refused[] = {OPT_DATA, OPT_TEST,   OPT_FOLDS,
-                              OPT_GRID, OPT_OWNERS, OPT_RESUME};
+static const int refused[] = {OPT_DATA,   OPT_TEST,         OPT_FOLDS, OPT_GRID,
+                              OPT_OWNERS, OPT_DATA_PRIVATE, OPT_RESUME};
 
 enum muster_status muster_recipe_new(struct muster_recipe **recipe, char *why)
 {

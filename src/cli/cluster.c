@@ -51,7 +51,8 @@ bool cluster_announce(const struct cli *cli, const char *folder, bool hollow)
     if (workers_ring(&cli->options.recipe))
         say_note(cli,
                  "muster: to add a machine: the same command there, with its "
-                 "own --listen, and --peers %s",
+                 "own --listen%s, and --peers %s",
+                 hollow ? " and --data-private" : "",
                  address_for_others(listen, (const char *)address, text));
     else
         say_note(cli, "muster: to add a %s: muster join %s%s%s%s",

@@ -35,6 +35,7 @@ enum { EVERY = CMD_ALL };
 
 static const struct named list[] = {
     {OPT_DATA, EVERY, READ, NULL, 0, NULL},
+    {OPT_DATA_PRIVATE, EVERY, READ, NULL, 0, NULL},
     {OPT_LABELS, EVERY, READ, NULL, 0, NULL},
     {OPT_TEST, EVERY, READ, NULL, 0, NULL},
     {OPT_TEST_LABELS, EVERY, READ, NULL, 0, NULL},

@@ -46,6 +46,7 @@ static enum err check_rules(const struct run *run, struct why *why)
 static enum err check_data(const struct options *options, struct why *why)
 {
     if (option_text(options, OPT_DATA) != NULL ||
+        option_text(options, OPT_DATA_PRIVATE) != NULL ||
         owners_wanted(&options->recipe))
         return ERR_OK;
     return why_set(

@@ -227,9 +227,9 @@ static const struct rule rules[] = {
 
     /* Rows that stay with their owners. */
     {TRAIT(OWNERS) | TRAIT(DATA), 0,
-     "--owners trains on its owners' rows and takes no DATA of its own; "
-     "name the model's file with --save"},
-    {TRAIT(OWNERS), TRAIT(LOCAL_WORKERS),
+     "--owners trains on its owners' rows and takes no DATA of its own "
+     "(in a ring: --data-private FILE); name the model's file with --save"},
+    {TRAIT(OWNERS) | TRAIT(STAR), TRAIT(LOCAL_WORKERS),
      "<it> does not go with --owners: workers are the owners, who join "
      "by themselves"},
     {TRAIT(OWNERS) | TRAIT(SHARED), 0,
@@ -260,7 +260,8 @@ static const struct rule rules[] = {
     {TRAIT(OWNERS), TRAIT(MEANS),
      "<it> does not go with --owners: means of all owners' columns would "
      "have to be known"},
-    {TRAIT(OWNERS), TRAIT(READING), "<it> does not go with --owners: " THERE},
+    {TRAIT(OWNERS) | TRAIT(STAR), TRAIT(READING),
+     "<it> does not go with --owners: " THERE},
     {TRAIT(OWNERS) | TRAIT(VALID_PART), 0,
      "--valid PART does not go with --owners: there are no rows here to "
      "hold out; give it a FILE"},
@@ -323,9 +324,6 @@ static const struct rule rules[] = {
     {TRAIT(RING) | TRAIT(RECORD), 0,
      "--record measures how long answers take to a coordinator, and "
      "--topology ring has none; leave it out"},
-    {TRAIT(RING) | TRAIT(OWNERS), 0,
-     "--owners does not go with --topology ring yet: a peer computes any "
-     "chunk, and private rows stay where they are"},
     {TRAIT(RING), TRAIT(SHARED) | TRAIT(SHIP),
      "<it> does not go with --topology ring: each machine of it reads the "
      "data itself, or is sent all rows by its peers (`muster join`)"},

@@ -16,6 +16,16 @@
  * why (NO).  Nothing here is a row, or a value of one but for the largest of
  * each column; that is all a coordinator ever learns besides tallies.
  *
+ * In a ring nobody is the coordinator of what follows.  Owners say PEER instead
+ * of OFFER, to the one who calls the roll or, later, to any peer; and after the
+ * known SCHEMA they are sent PARTS: all of the above of all owners, which is
+ * what each needs to train by itself.
+ *
+ *      owner                               who calls the roll; any peer
+ *        | -- PEER ----------------------------> |   as OFFER
+ *        | <------------- ... SCHEMA (known) ----|
+ *        | <------------------------------ PARTS-|   now be a peer
+ *
  * Vectors in a message are views of its bytes, not aligned: copy them out.
  */
 #ifndef CORE_ROLL_H
@@ -25,6 +35,7 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "core/homes.h"
 #include "core/msg.h"
 
 #define ROLL_LABELS_MAX 1024u
@@ -37,6 +48,8 @@ enum roll_kind {
     ROLL_SCALES,
     ROLL_SUMS,
     ROLL_NO,
+    ROLL_PEER,
+    ROLL_PARTS,
 };
 
 struct roll_offer {
@@ -86,15 +99,27 @@ struct roll_sums {
     const uint8_t *sum; /* i64. */
 };
 
+/* node/owners/parts.h as bytes, at most so many of them. */
+#define ROLL_PARTS_MAX(dims)                                                   \
+    (256 + ROLL_LABELS_MAX * sizeof(double) +                                  \
+     (size_t)HOMES_MAX * (DIGEST_BYTES + 4) +                                  \
+     (ROLL_SUMS_EACH + 1) * (size_t)(dims) * sizeof(double))
+
+struct roll_parts {
+    uint32_t size;
+    const uint8_t *bytes;
+};
+
 struct roll_msg {
     enum roll_kind kind;
     union {
-        struct roll_offer offer;
+        struct roll_offer offer; /* PEER, too. */
         struct roll_schema schema;
         struct roll_sizes sizes;
         struct roll_scales scales;
         struct roll_sums sums;
         struct msg_reject no;
+        struct roll_parts parts;
     };
 };
 

@@ -253,6 +253,7 @@ static struct train_options options_of(const struct fit *fit)
     return (struct train_options){
         .data = &setup->data,
         .parts = setup->hollow ? &setup->parts : NULL,
+        .owned = setup->hollow && workers_ring(recipe) ? &setup->owned : NULL,
         .owner_us =
             (time_us)(recipe_real(recipe, OPT_OWNER_WAIT) * (double)SECOND_US),
         .door = setup->door,
@@ -270,6 +271,7 @@ static struct train_options options_of(const struct fit *fit)
         .workers_max = setup->workers_max,
         .ring = workers_ring(recipe),
         .peers = recipe_text(recipe, OPT_PEERS),
+        .name = recipe_text(recipe, OPT_NAME),
         .fanout = (uint32_t)recipe_count(recipe, OPT_FANOUT),
         .listen = recipe_text(recipe, OPT_LISTEN),
         .interface = recipe_text(recipe, OPT_INTERFACE),
@@ -307,7 +309,8 @@ static enum err fit_workers(const struct fit *fit, struct train_result *result,
     uint8_t *kit = NULL;
     enum err err = ERR_OK;
 
-    if (options.ring && (options.listen != NULL || options.peers != NULL))
+    if (options.ring && options.owned == NULL &&
+        (options.listen != NULL || options.peers != NULL))
         err = kit_make(fit->setup, &kit, &options.kit_size);
     options.kit = kit;
     if (err == ERR_OK && fit->folder != NULL) {

@@ -12,8 +12,12 @@
 #include "base/mem.h"
 #include "learn/address.h"
 #include "learn/batches.h"
+#include "learn/recipe/input.h"
 #include "learn/rows.h"
+#include "learn/workers.h"
 #include "node/arithmetic.h"
+#include "node/host/ways.h"
+#include "node/owners/own.h"
 #include "node/owners/roll.h"
 #include "node/run/train.h"
 #include "os/clock.h"
@@ -27,6 +31,39 @@ bool owners_wanted(const struct recipe *recipe)
 uint32_t owners_files(const struct recipe *recipe)
 {
     return (uint32_t)recipe_count(recipe, OPT_OWNERS);
+}
+
+enum err owners_check(const struct recipe *recipe, struct why *why)
+{
+    const bool has = recipe_text(recipe, OPT_DATA_PRIVATE) != NULL;
+    const uint32_t files = owners_wanted(recipe) ? owners_files(recipe) : 0;
+
+    if (has && files == 0)
+        return why_set(why, ERR_SHAPE,
+                       "--data-private needs --owners N, the number of files "
+                       "of all owners together");
+    if (has && !workers_ring(recipe))
+        return why_set(why, ERR_SHAPE,
+                       "a coordinator has no rows of its own: add --topology "
+                       "ring, or come to it with `muster join ADDRESS "
+                       "--data-private FILE`");
+    if (files == 0 || !workers_ring(recipe))
+        return ERR_OK;
+    if (!has)
+        return why_set(why, ERR_SHAPE,
+                       "with --owners each peer of a ring has rows of its own: "
+                       "add --data-private FILE");
+    if (files > PEERS_MAX)
+        return why_set(why, ERR_RANGE,
+                       "--owners %u: a ring has %u peers at most", files,
+                       PEERS_MAX);
+    if (files > 1 && recipe_text(recipe, OPT_LISTEN) == NULL &&
+        recipe_text(recipe, OPT_PEERS) == NULL)
+        return why_set(why, ERR_SHAPE,
+                       "--owners %u: nobody else can come; add --listen "
+                       "HOST:PORT, or --peers of those who are there",
+                       files);
+    return ERR_OK;
 }
 
 /* NULL: the network's own. */
@@ -70,11 +107,25 @@ static enum err open_door(struct setup *setup, const struct recipe *recipe,
         .token_file = recipe_text(recipe, OPT_TOKEN_FILE),
         .out = setup->folder,
     };
+    const char *const peers = recipe_text(recipe, OPT_PEERS);
     char local[NET_TEXT_SIZE];
     char text[ADDRESS_SIZE];
     enum err err = train_door_open(&door, &setup->door, why);
 
-    if (err == ERR_OK)
+    if (err != ERR_OK)
+        return err;
+    if (workers_ring(recipe) && peers != NULL)
+        setup_note(setup, "waiting for the ring at %s", peers);
+    else if (workers_ring(recipe))
+        setup_note(
+            setup,
+            "waiting for %u private files, one of them here; the others: "
+            "the same command there, with its own --listen and "
+            "--data-private, and --peers %s",
+            setup->slots,
+            address_for_others(door.listen,
+                               train_door_address(setup->door, local), text));
+    else
         setup_note(setup,
                    "waiting for %u private files: muster join %s%s%s "
                    "--data-private FILE",
@@ -86,8 +137,106 @@ static enum err open_door(struct setup *setup, const struct recipe *recipe,
                              train_door_address(setup->door, local), text),
                    door.token_file == NULL ? "" : " --token-file ",
                    door.token_file == NULL ? "" : door.token_file);
+    return ERR_OK;
+}
+
+/* --- rows of one's own: a ring -------------------------------------------- */
+
+static time_us patience(const struct recipe *recipe)
+{
+    return (time_us)(recipe_real(recipe, OPT_OWNER_WAIT) * (double)SECOND_US);
+}
+
+static struct enrol_options describe_own(const struct setup *setup,
+                                         const struct recipe *recipe)
+{
+    struct enrol_options enrol = {.isa = setup->isa,
+                                  .threads = setup->threads,
+                                  .give_up_us = patience(recipe),
+                                  .rows = input_options(recipe),
+                                  .ring = true};
+
+    if (setup->door != NULL)
+        enrol.token = train_door_token(setup->door);
+    enrol.rows.spec = recipe_text(recipe, OPT_DATA_PRIVATE);
+    enrol.rows.cache = NULL; /* What is private is written nowhere. */
+    if (recipe_text(recipe, OPT_NAME) != NULL)
+        (void)snprintf(enrol.name, sizeof enrol.name, "%s",
+                       recipe_text(recipe, OPT_NAME));
+    else
+        ways_own_name(enrol.name);
+    return enrol;
+}
+
+/* At this machine's own door. */
+static enum err start_own(struct setup *setup, const struct recipe *recipe,
+                          struct why *why)
+{
+    struct enrol_options enrol = describe_own(setup, recipe);
+    struct net_address door;
+    char text[NET_TEXT_SIZE];
+    enum err err = net_parse(train_door_address(setup->door, text), &door, why);
+
+    enrol.addresses = &door;
+    enrol.address_count = 1;
+    return err == ERR_OK ? own_start(&enrol, &setup->own, why) : err;
+}
+
+static enum err enrol_with(struct setup *setup,
+                           const struct enrol_options *options, struct why *why)
+{
+    struct enrol *enrol = NULL;
+    enum err err = enrol_new(options, &enrol, why);
+
+    if (err == ERR_OK)
+        err = enrol_serve(enrol, &setup->owned, &setup->parts, why);
+    enrol_free(enrol);
     return err;
 }
+
+/* With those who are there, whoever they are. */
+static enum err enrol_there(struct setup *setup, const struct recipe *recipe,
+                            struct why *why)
+{
+    const time_us began = clock_now_us();
+    const char *const interface = recipe_text(recipe, OPT_INTERFACE);
+    struct enrol_options enrol;
+    struct net_source source;
+    struct ways others;
+    enum err err = open_door(setup, recipe, why);
+
+    if (err == ERR_OK)
+        err = ways_parse(recipe_text(recipe, OPT_PEERS), &others, why);
+    if (err != ERR_OK)
+        return err;
+    enrol = describe_own(setup, recipe);
+    enrol.addresses = others.addresses;
+    enrol.address_count = others.count;
+    if (interface != NULL) {
+        err = net_source_find(interface, &source, why);
+        enrol.source = &source;
+    }
+    if (err == ERR_OK)
+        err = enrol_with(setup, &enrol, why);
+    setup->waited_us = clock_now_us() - began;
+    return err;
+}
+
+/* By what the folder says of all. */
+static enum err place_own(struct setup *setup, const struct recipe *recipe,
+                          struct why *why)
+{
+    const struct enrol_options options = describe_own(setup, recipe);
+    struct enrol *enrol = NULL;
+    enum err err = enrol_new(&options, &enrol, why);
+
+    if (err == ERR_OK)
+        err = enrol_place(enrol, &setup->parts, &setup->owned, why);
+    enrol_free(enrol);
+    return err;
+}
+
+/* --- the roll ------------------------------------------------------------- */
 
 static enum err call_roll(struct setup *setup, const struct recipe *recipe,
                           struct why *why)
@@ -99,19 +248,25 @@ static enum err call_roll(struct setup *setup, const struct recipe *recipe,
         .arithmetic = arithmetic_digest(),
         .until =
             most > 0 ? began + (time_us)(most * (double)SECOND_US) : TIME_NEVER,
+        .ring = workers_ring(recipe),
     };
     enum err err = open_door(setup, recipe, why);
 
+    if (err == ERR_OK && roll.ring)
+        err = start_own(setup, recipe, why);
     if (err != ERR_OK)
         return err;
+    if (roll.ring)
+        roll.failed = own_failed(setup->own);
     roll.listen_fd = train_door_fd(setup->door);
     roll.token = train_door_token(setup->door);
-    roll.patience_us =
-        (time_us)(recipe_real(recipe, OPT_OWNER_WAIT) * (double)SECOND_US);
+    roll.patience_us = patience(recipe);
     err = roll_new(&roll, &setup->roll, why);
     if (err == ERR_OK)
         err = roll_gather(setup->roll, &setup->parts, why);
     setup->waited_us = clock_now_us() - began;
+    if (err != ERR_OK && roll.ring && flag_raised(roll.failed))
+        err = own_end(setup->own, &setup->owned, why);
     if (err == ERR_OK) {
         setup->parts.intercept = setup->intercept;
         setup->parts.cols += setup->intercept ? 1 : 0;
@@ -119,14 +274,19 @@ static enum err call_roll(struct setup *setup, const struct recipe *recipe,
     return err;
 }
 
+static uint32_t chunk_rows(const struct setup *setup,
+                           const struct recipe *recipe)
+{
+    return recipe_text(recipe, OPT_CHUNK_ROWS) != NULL
+               ? (uint32_t)recipe_count(recipe, OPT_CHUNK_ROWS)
+               : batches_local_chunk_rows(recipe, setup_family(setup),
+                                          setup->parts.rows);
+}
+
 static enum err cut(struct setup *setup, const struct recipe *recipe,
                     struct why *why)
 {
-    const uint32_t rows =
-        recipe_text(recipe, OPT_CHUNK_ROWS) != NULL
-            ? (uint32_t)recipe_count(recipe, OPT_CHUNK_ROWS)
-            : batches_local_chunk_rows(recipe, setup_family(setup),
-                                       setup->parts.rows);
+    const uint32_t rows = chunk_rows(setup, recipe);
 
     if (parts_cut(&setup->parts, rows) != ERR_OK)
         return why_set(why, ERR_TOOBIG,
@@ -164,14 +324,44 @@ static enum err load_known(struct setup *setup, struct why *why)
     return err;
 }
 
+/* What all peers choose alike, before more is made of it. */
+static enum err check_alike(const struct setup *setup,
+                            const struct recipe *recipe, struct why *why)
+{
+    const struct parts *const parts = &setup->parts;
+
+    if (parts->count != setup->slots)
+        return why_set(why, ERR_SHAPE, "--owners %u: the ring has %u files",
+                       setup->slots, parts->count);
+    if (parts->intercept != setup->intercept)
+        return why_set(why, ERR_SHAPE,
+                       "the ring trains %s intercept: all its peers take the "
+                       "same options",
+                       parts->intercept ? "an" : "no");
+    if (parts->chunk_rows != chunk_rows(setup, recipe))
+        return why_set(why, ERR_SHAPE,
+                       "the ring has chunks of %u rows, and it would be %u "
+                       "here: all its peers take the same options "
+                       "(--chunk-rows)",
+                       parts->chunk_rows, chunk_rows(setup, recipe));
+    return ERR_OK;
+}
+
 enum err owners_gather(struct setup *setup, const struct recipe *recipe,
                        struct why *why)
 {
+    const bool ring = workers_ring(recipe);
     enum err err;
 
     CHECK(setup->folder != NULL);
     if (recipe_given(recipe, OPT_RESUME)) {
         err = load_known(setup, why);
+        if (err == ERR_OK && ring)
+            err = place_own(setup, recipe, why);
+    } else if (ring && recipe_text(recipe, OPT_PEERS) != NULL) {
+        err = enrol_there(setup, recipe, why);
+        if (err == ERR_OK)
+            err = check_alike(setup, recipe, why);
     } else {
         err = call_roll(setup, recipe, why);
         if (err == ERR_OK)
@@ -185,10 +375,17 @@ enum err owners_gather(struct setup *setup, const struct recipe *recipe,
     return err;
 }
 
-void owners_model(struct setup *setup)
+enum err owners_model(struct setup *setup, struct why *why)
 {
+    const bool told = setup->owned.chunks > 0;
+
+    if (told && setup->parts.model != (uint32_t)setup->model)
+        return why_set(why, ERR_SHAPE,
+                       "the ring trains another model: all its peers take the "
+                       "same options (--model)");
     setup->parts.model = (uint32_t)setup->model;
     setup->data.digest = parts_digest(&setup->parts);
+    return ERR_OK;
 }
 
 /* The scale of a network follows what was seen; of its rows nothing more is
@@ -203,15 +400,19 @@ static enum err measure(struct setup *setup, struct why *why)
 
 enum err owners_settle(struct setup *setup, enum err err, struct why *why)
 {
-    if (setup->roll == NULL)
-        return err;
+    if (setup->roll == NULL) /* Nobody waits; a peer keeps what it was told. */
+        return err == ERR_OK && setup->door != NULL
+                   ? parts_save(&setup->parts, setup->folder, why)
+                   : err;
     if (err == ERR_OK)
         err = measure(setup, why);
     if (err == ERR_OK)
         err = parts_save(&setup->parts, setup->folder, why);
     if (err == ERR_OK)
-        roll_dismiss(setup->roll);
-    else
+        err = roll_dismiss(setup->roll);
+    if (err == ERR_OK && setup->own != NULL)
+        err = own_end(setup->own, &setup->owned, why);
+    else if (err != ERR_OK)
         roll_refuse(setup->roll,
                     why->text[0] != '\0' ? why->text : err_text(err));
     roll_free(setup->roll);
@@ -222,6 +423,8 @@ enum err owners_settle(struct setup *setup, enum err err, struct why *why)
 void owners_close(struct setup *setup)
 {
     roll_free(setup->roll);
+    own_free(setup->own);
+    owned_close(&setup->owned);
     parts_close(&setup->parts);
     train_door_close(setup->door);
     mem_free(setup->home_chunk);

@@ -2,6 +2,11 @@
  * owners.h - `muster train --owners N`: rows that stay with their
  * owners.
  *
+ * In a ring every peer is an owner.  One of them, who has no --peers, calls the
+ * roll, and enrols in it itself; the others enrol there or, once the ring runs,
+ * with any peer, and are told what the first knows.  A run that is resumed has
+ * it in its folder.
+ *
  * Instead of reading a file, setup_load waits until N owners have offered one
  * (node/owners/roll.h), goes on with what they say of their rows, and lets them
  * join once everything else is checked.  A run that is resumed knows them
@@ -14,6 +19,8 @@
 #include "learn/setup.h"
 
 bool owners_wanted(const struct recipe *recipe);
+/* Have those who are to come, and this one, all that they need? */
+MUST_CHECK enum err owners_check(const struct recipe *recipe, struct why *why);
 /* How many files, 1 to HOMES_MAX. */
 uint32_t owners_files(const struct recipe *recipe);
 /* What does not go with them is refused.  After the code is chosen, which
@@ -25,8 +32,8 @@ MUST_CHECK enum err owners_shuffle(struct recipe *recipe, struct why *why);
 /* Before the data set there is: who has rows.  setup->data is hollow. */
 MUST_CHECK enum err owners_gather(struct setup *setup,
                                   const struct recipe *recipe, struct why *why);
-/* The model is known. */
-void owners_model(struct setup *setup);
+/* The model is known: in a ring it must be that of the others. */
+MUST_CHECK enum err owners_model(struct setup *setup, struct why *why);
 /* All is checked (err) or not: how large the rows are, then let the owners
  * join, or send them home with the sentence.  Returns err, or what is wrong
  * now. */

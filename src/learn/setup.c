@@ -404,7 +404,7 @@ enum err setup_load(struct setup *setup, struct recipe *recipe, struct why *why)
     if (err == ERR_OK)
         err = start_check(setup, recipe, why);
     if (err == ERR_OK && setup->hollow)
-        owners_model(setup);
+        err = owners_model(setup, why);
     if (err == ERR_OK)
         err = choose_metric(setup, recipe, why);
     /* Holding rows out may change what the test set is encoded by, and what is

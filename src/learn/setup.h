@@ -22,6 +22,7 @@
 #include "model/metrics.h"
 #include "model/net/neural_model.h"
 #include "node/host/chaos.h"
+#include "node/owners/enrol.h"
 #include "node/owners/parts.h"
 #include "optim/optim.h"
 #include "plan/delay.h"
@@ -29,6 +30,7 @@
 struct family;
 struct train_door;
 struct roll;
+struct own;
 
 struct memory_rows;
 struct model_file;
@@ -82,8 +84,10 @@ struct setup {
     bool hollow;        /* `data` has no rows: they are with their owners. */
     struct parts parts;
     struct train_door *door;
-    time_us waited_us; /* For owners. */
-    struct roll *roll; /* Owners who wait to be told; NULL: nobody. */
+    time_us waited_us;  /* For owners. */
+    struct roll *roll;  /* Owners who wait to be told; NULL: nobody. */
+    struct own *own;    /* A ring: this machine's among them, ... */
+    struct owned owned; /* ... and its rows, once that is over. */
     uint32_t *home_chunk, *home_slot; /* Behind `homes`, which is the code's. */
     struct code_homes homes;
     struct optim_options optim;

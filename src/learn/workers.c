@@ -15,6 +15,7 @@
 #include "learn/rows.h"
 #include "learn/trust.h"
 #include "os/run/threads.h"
+#include "wire/codec.h"
 
 #define PLAIN_NAME        "plain"
 #define RING_NAME         "ring"
@@ -42,6 +43,8 @@ static void count_workers(struct setup *setup, const struct recipe *recipe)
     setup->slots = span->text != NULL ? (uint32_t)span->low : setup->local;
     if (owners_wanted(recipe))
         setup->slots = owners_files(recipe);
+    if (owners_wanted(recipe) && workers_ring(recipe) && setup->local == 0)
+        setup->local = 1;
     /* A run that is kept has a coordinator, and so at least one worker. */
     if (setup->slots == 0 &&
         (listens || (keeps_state(recipe) && !setup->terms.alone))) {
@@ -406,6 +409,23 @@ static enum err take_sgd(struct recipe *recipe, struct why *why)
     return recipe_put(recipe, OPT_STEPS, "1", ORIGIN_DEFAULT, why);
 }
 
+static enum err check_name(const struct recipe *recipe, struct why *why)
+{
+    const char *const name = recipe_text(recipe, OPT_NAME);
+
+    if (name == NULL)
+        return ERR_OK;
+    if (!workers_ring(recipe))
+        return why_set(why, ERR_SHAPE,
+                       "--name is a peer's: add --topology ring");
+    if (!codec_name_valid(name) || strlen(name) >= NAME_SIZE)
+        return why_set(why, ERR_SHAPE,
+                       "--name \"%.80s\": use letters, digits, '.', '_' and "
+                       "'-', at most 64",
+                       name);
+    return ERR_OK;
+}
+
 enum err setup_workers(struct setup *setup, struct recipe *recipe,
                        struct why *why)
 {
@@ -419,6 +439,10 @@ enum err setup_workers(struct setup *setup, struct recipe *recipe,
         return err;
     count_workers(setup, recipe);
     err = refuse_missing(setup, recipe, why);
+    if (err == ERR_OK)
+        err = check_name(recipe, why);
+    if (err == ERR_OK)
+        err = owners_check(recipe, why);
     if (err == ERR_OK)
         err = batches_gather(recipe, setup->slots, why);
     if (err == ERR_OK)

@@ -271,23 +271,35 @@ static void get_no(struct reader *in, struct msg_reject *no)
         must(in, !control_character(*c));
 }
 
+static void put_parts(struct writer *out, const struct roll_parts *parts)
+{
+    put_u32(out, parts->size);
+    put_bytes(out, parts->bytes, parts->size);
+}
+
+/* What is in them is read by who takes them (node/owners/parts.h). */
+static void get_parts(struct reader *in, struct roll_parts *parts)
+{
+    parts->size = get_u32(in);
+    must(in, parts->size <= ROLL_PARTS_MAX(DIMS_MAX));
+    parts->bytes = in->ok ? get_view(in, parts->size) : NULL;
+}
+
 bool roll_codec_is(const uint8_t *data, size_t size)
 {
-    return size > 0 && data[0] >= ROLL_OFFER && data[0] <= ROLL_NO;
+    return size > 0 && data[0] >= ROLL_OFFER && data[0] <= ROLL_PARTS;
 }
 
 size_t roll_codec_max(uint32_t dims)
 {
-    const size_t labels = ROLL_LABELS_MAX * sizeof(double);
-    const size_t sums = sums_count(dims) * sizeof(int64_t);
-
-    return SMALL_BYTES + (sums > labels ? sums : labels);
+    return SMALL_BYTES + ROLL_PARTS_MAX(dims);
 }
 
 size_t roll_codec_bound(const struct roll_msg *msg)
 {
     switch (msg->kind) {
     case ROLL_OFFER:
+    case ROLL_PEER:
         return SMALL_BYTES + msg->offer.label_count * sizeof(double);
     case ROLL_SCHEMA:
         return SMALL_BYTES + msg->schema.label_count * sizeof(double);
@@ -297,6 +309,8 @@ size_t roll_codec_bound(const struct roll_msg *msg)
         return SMALL_BYTES + sums_count(msg->scales.dims) * sizeof(int16_t);
     case ROLL_SUMS:
         return SMALL_BYTES + sums_count(msg->sums.dims) * sizeof(int64_t);
+    case ROLL_PARTS:
+        return SMALL_BYTES + (size_t)msg->parts.size;
     case ROLL_NO:
         break;
     }
@@ -310,6 +324,7 @@ size_t roll_codec_encode(const struct roll_msg *msg, uint8_t *out)
     put_u8(&writer, (uint8_t)msg->kind);
     switch (msg->kind) {
     case ROLL_OFFER:
+    case ROLL_PEER:
         put_offer(&writer, &msg->offer);
         break;
     case ROLL_SCHEMA:
@@ -327,6 +342,9 @@ size_t roll_codec_encode(const struct roll_msg *msg, uint8_t *out)
     case ROLL_NO:
         put_no(&writer, &msg->no);
         break;
+    case ROLL_PARTS:
+        put_parts(&writer, &msg->parts);
+        break;
     }
     CHECK(writer.ok);
     return writer.size;
@@ -336,6 +354,7 @@ static void get_body(struct reader *in, struct roll_msg *msg)
 {
     switch (msg->kind) {
     case ROLL_OFFER:
+    case ROLL_PEER:
         get_offer(in, &msg->offer);
         return;
     case ROLL_SCHEMA:
@@ -352,6 +371,9 @@ static void get_body(struct reader *in, struct roll_msg *msg)
         return;
     case ROLL_NO:
         get_no(in, &msg->no);
+        return;
+    case ROLL_PARTS:
+        get_parts(in, &msg->parts);
         return;
     }
     in->ok = false; /* No such kind. */

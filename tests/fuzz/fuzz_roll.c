@@ -171,6 +171,20 @@ static void check_schema(const struct link *link,
     FUZZ_REQUIRE(schema->rows == parts->rows && schema->cols == parts->cols);
 }
 
+/* Peers of a ring, and nobody else, are told all that is known. */
+static void check_parts(const struct link *link, const struct roll_parts *msg)
+{
+    struct parts told = {0};
+    struct digest one, other = parts_digest(scene.roll->parts);
+
+    FUZZ_REQUIRE(scene.roll->options.ring && scene.known);
+    FUZZ_REQUIRE(link->told == ROLL_SCHEMA);
+    FUZZ_REQUIRE(parts_decode(msg->bytes, msg->size, &told) == ERR_OK);
+    one = parts_digest(&told);
+    FUZZ_REQUIRE(digest_equal(&one, &other));
+    parts_close(&told);
+}
+
 void fake_link_send(struct link *link, enum plane plane, const void *data,
                     size_t size)
 {
@@ -185,10 +199,12 @@ void fake_link_send(struct link *link, enum plane plane, const void *data,
     }
     FUZZ_REQUIRE(roll_codec_decode(data, size, &msg) == ERR_OK);
     FUZZ_REQUIRE(msg.kind == ROLL_SCHEMA || msg.kind == ROLL_SCALES ||
-                 msg.kind == ROLL_NO);
+                 msg.kind == ROLL_NO || msg.kind == ROLL_PARTS);
     FUZZ_REQUIRE(msg.kind == ROLL_NO || (link->user->offered && link->trusted));
     if (msg.kind == ROLL_SCHEMA)
         check_schema(link, &msg.schema);
+    if (msg.kind == ROLL_PARTS)
+        check_parts(link, &msg.parts);
     if (msg.kind == ROLL_SCALES)
         FUZZ_REQUIRE(scene.roll->stage == STAGE_SUMS &&
                      msg.scales.dims == scene.roll->dims);
@@ -379,7 +395,8 @@ static void offer(struct link *link, uint32_t twist)
 {
     const uint32_t file = link->file;
     const double labels[] = {file % 2, 2};
-    struct roll_msg msg = {.kind = ROLL_OFFER};
+    const bool peer = scene.roll->options.ring != (twist == 5);
+    struct roll_msg msg = {.kind = peer ? ROLL_PEER : ROLL_OFFER};
 
     msg.offer = (struct roll_offer){
         .version = MSG_VERSION - (twist == 1),
@@ -499,7 +516,7 @@ static void speak(struct link *link)
         sums(link, 0);
         break;
     case 7:
-        go_on(link, feed_below(&scene.feed, 5));
+        go_on(link, feed_below(&scene.feed, 6));
         break;
     default:
         go_on(link, 0);
@@ -599,11 +616,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct why why = {0};
     struct roll_options options = {.patience_us = SECOND_US,
                                    .until = TIME_NEVER};
+    uint32_t draw;
     enum err err;
 
     memset(&scene, 0, sizeof scene);
     scene.feed = (struct feed){.data = data, .size = size};
-    options.count = 1 + feed_below(&scene.feed, 4);
+    draw = feed_below(&scene.feed, 8);
+    options.count = 1 + draw % 4;
+    options.ring = draw / 4 == 1;
     FUZZ_REQUIRE(roll_new(&options, &roll, &why) == ERR_OK);
     err = roll_gather(roll, &parts, &why);
     if (err == ERR_OK) {
@@ -614,7 +634,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     scene.known = err == ERR_OK;
     fuzz_reached = err == ERR_OK;
     if (err == ERR_OK)
-        roll_dismiss(roll);
+        FUZZ_REQUIRE(roll_dismiss(roll) == ERR_OK);
     else
         roll_refuse(roll, err_text(err));
     FUZZ_REQUIRE(roll->owners == NULL);

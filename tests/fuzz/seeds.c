@@ -173,12 +173,12 @@ static void keep_bundle(void)
 
 static void keep_rolls(void)
 {
-    static const char *const kinds[] = {"roll_offer", "roll_schema",
-                                        "roll_sizes", "roll_scales",
-                                        "roll_sums",  "roll_no"};
+    static const char *const kinds[] = {
+        "roll_offer", "roll_schema", "roll_sizes", "roll_scales",
+        "roll_sums",  "roll_no",     "roll_peer",  "roll_parts"};
     uint8_t bytes[2048];
 
-    for (int kind = ROLL_OFFER; kind <= ROLL_NO; kind++) {
+    for (int kind = ROLL_OFFER; kind <= ROLL_PARTS; kind++) {
         const struct roll_msg msg = sample_roll((enum roll_kind)kind);
 
         keep(kinds[kind - ROLL_OFFER], bytes, roll_codec_encode(&msg, bytes));

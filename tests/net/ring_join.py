@@ -180,8 +180,8 @@ def turned_away(tap):
     tap.ok(own.returncode != 0 and "cluster's token" in own.stderr,
            "a worker's own token opens no ring", own.stderr)
     private = run("join", address, *KEY, "--data-private", "sparse.svm")
-    tap.ok(private.returncode != 0 and "coordinator" in private.stderr,
-           "private rows are told that they need a coordinator",
+    tap.ok(private.returncode != 0 and "--owners" in private.stderr,
+           "private rows are told what ring has them",
            private.stderr)
     wrong = run("join", address, *KEY, "--save", "x.csv")
     tap.ok(wrong.returncode == 2 and "x.csv" in wrong.stderr and

@@ -66,7 +66,6 @@ enum own_option {
     OPT_PRODUCT,
     OPT_EXPERIMENT,
     /* How files are read. */
-    OPT_DATA_PRIVATE,
     OPT_CHUNK_CACHE,
     OPT_CACHE_SIZE,
     OPT_RAW,
@@ -76,7 +75,6 @@ enum own_option {
     /* Trouble on purpose. */
     OPT_DEMO,
     /* The cluster. */
-    OPT_NAME,
     OPT_FROM,
     OPT_RECORD,
     OPT_TRACE,

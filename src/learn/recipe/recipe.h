@@ -35,6 +35,7 @@ enum recipe_option {
     OPT_SHIP,
     OPT_CA,
     OPT_OWNERS,
+    OPT_DATA_PRIVATE,
     OPT_OWNER_WAIT,
     /* What is learnt. */
     OPT_NET,
@@ -96,6 +97,7 @@ enum recipe_option {
     /* The cluster. */
     OPT_LISTEN,
     OPT_PEERS,
+    OPT_NAME,
     OPT_INTERFACE,
     OPT_FANOUT,
     OPT_TOKEN_FILE,

@@ -175,8 +175,14 @@ static const struct option table[RECIPE_OPTIONS] = {
                     LIMITS(1, HOMES_MAX),
                     .help = "instead of DATA: wait for so many files whose "
                             "rows stay with their owners (`muster join "
-                            "--data-private FILE`)",
+                            "--data-private FILE`; in a ring each peer "
+                            "has one)",
                     .traits = TRAIT(OWNERS)},
+    [OPT_DATA_PRIVATE] = {.name = "data-private",
+                          .kind = VALUE_TEXT,
+                          .value = "FILE",
+                          .help = "--topology ring --owners: the rows of this "
+                                  "peer, which never leave it"},
     [OPT_OWNER_WAIT] =
         {.name = "owner-wait",
          .kind = VALUE_REAL,
@@ -595,6 +601,13 @@ static const struct option table[RECIPE_OPTIONS] = {
                            "machines; those of this one join them, with the "
                            "same data and options",
                    .traits = TRAIT(NEEDS_WORKERS) | TRAIT(PEERS)},
+    [OPT_NAME] = {.name = "name",
+                  .kind = VALUE_TEXT,
+                  .value = "NAME",
+                  .shown = "host and process id",
+                  .help = "--topology ring: the name of this machine's first "
+                          "peer, and how the names of its others begin; no two "
+                          "are the same"},
     [OPT_INTERFACE] = {.name = "interface",
                        .kind = VALUE_TEXT,
                        .value = "NAME|ADDR",

@@ -32,6 +32,7 @@ struct enrol {
     const struct enrol_options *options;
     struct loop *loop;
     struct timer *timer; /* To dial again. */
+    struct timer *watch; /* Looks at options->stop. */
     struct link_hub *hub;
     struct link *link;
     uint32_t way;
@@ -47,6 +48,7 @@ struct enrol {
 
     bool placed; /* `owned` is as the last SCHEMA said. */
     struct owned owned;
+    struct parts parts; /* A ring: of all. */
     enum model_kind model;
     struct bounds_sizes sizes;
 
@@ -253,7 +255,8 @@ static void say(struct enrol *enrol, const struct roll_msg *msg)
 
 static void say_offer(struct enrol *enrol)
 {
-    struct roll_msg msg = {.kind = ROLL_OFFER,
+    struct roll_msg msg = {.kind =
+                               enrol->options->ring ? ROLL_PEER : ROLL_OFFER,
                            .offer = {.version = MSG_VERSION,
                                      .arithmetic = arithmetic_digest(),
                                      .part = enrol->part,
@@ -315,10 +318,38 @@ static void on_schema(struct enrol *enrol, const struct roll_schema *schema)
     }
     link_trust(enrol->link,
                roll_codec_max(enrol->owned.data.stride) + LINK_STRANGER_BYTES);
-    if (schema->known)
-        end(enrol, ERR_OK);
-    else
+    if (!schema->known)
         say_sizes(enrol);
+    else if (!enrol->options->ring)
+        end(enrol, ERR_OK);
+}
+
+/* The known SCHEMA came before. */
+static void on_parts(struct enrol *enrol, const struct roll_parts *msg)
+{
+    struct parts made = {0};
+    const enum err err = parts_decode(msg->bytes, msg->size, &made);
+    const struct owned *owned = &enrol->owned;
+    struct digest job;
+    uint32_t home;
+
+    if (err != ERR_OK) {
+        fail(enrol, err, "the ring describes a training that cannot be");
+        return;
+    }
+    job = parts_digest(&made);
+    home = parts_find(&made, &enrol->part);
+    if (home == made.count || !digest_equal(&job, &owned->job) ||
+        made.homes[home].rows != enrol->rows ||
+        made.homes[home].first != owned->first ||
+        made.homes[home].end != owned->end || made.chunks != owned->chunks) {
+        parts_close(&made);
+        fail(enrol, ERR_SHAPE, "the ring describes a training that cannot be");
+        return;
+    }
+    parts_close(&enrol->parts);
+    enrol->parts = made;
+    end(enrol, ERR_OK);
 }
 
 /* All rows together are no smaller than ours, so their scales are no finer;
@@ -416,6 +447,8 @@ static void on_message(void *context, struct link *link, enum plane plane,
         on_schema(enrol, &msg.schema);
     else if (msg.kind == ROLL_SCALES && enrol->sizes.dims > 0)
         on_scales(enrol, &msg.scales);
+    else if (msg.kind == ROLL_PARTS && enrol->options->ring && enrol->placed)
+        on_parts(enrol, &msg.parts);
     else if (msg.kind == ROLL_NO)
         fail(enrol, ERR_DENIED, msg.no.reason);
     else
@@ -443,6 +476,16 @@ static void on_down(void *context, struct link *link, enum link_end how,
 static const struct link_events link_events = {
     .up = on_up, .message = on_message, .down = on_down};
 
+static void look_up(void *context)
+{
+    struct enrol *enrol = context;
+
+    if (flag_raised(enrol->options->stop))
+        fail(enrol, ERR_CANCELLED, "the roll is over");
+    else
+        timer_at(enrol->watch, clock_now_us() + RETRY_US);
+}
+
 static enum err serve(struct enrol *enrol)
 {
     struct link_options links = {.token = enrol->options->token,
@@ -455,9 +498,13 @@ static enum err serve(struct enrol *enrol)
     if (err == ERR_OK)
         err = timer_new(enrol->loop, dial, enrol, &enrol->timer);
     if (err == ERR_OK)
+        err = timer_new(enrol->loop, look_up, enrol, &enrol->watch);
+    if (err == ERR_OK)
         err = link_hub_new(&links, &enrol->hub);
     if (err == ERR_OK) {
         enrol->heard_at = clock_now_us();
+        if (enrol->options->stop != NULL)
+            timer_at(enrol->watch, clock_now_us() + RETRY_US);
         dial(enrol);
         if (!enrol->over)
             loop_run(enrol->loop);
@@ -465,33 +512,98 @@ static enum err serve(struct enrol *enrol)
     }
     link_hub_free(enrol->hub);
     timer_free(enrol->timer);
+    timer_free(enrol->watch);
     loop_free(enrol->loop);
+    return err;
+}
+
+enum err enrol_new(const struct enrol_options *options, struct enrol **enrol,
+                   struct why *why)
+{
+    struct enrol *made = mem_new(1, sizeof *made);
+    enum err err;
+
+    if (made == NULL)
+        return ERR_NOMEM;
+    made->options = options;
+    made->why = why;
+    err = arithmetic_check(options->isa, why);
+    if (err == ERR_OK)
+        err = threads_new(options->threads, &made->pool);
+    if (err == ERR_OK)
+        err = look(made);
+    if (err == ERR_OK)
+        *enrol = made;
+    else
+        enrol_free(made);
+    return err;
+}
+
+void enrol_free(struct enrol *enrol)
+{
+    if (enrol == NULL)
+        return;
+    threads_free(enrol->pool);
+    bounds_sizes_close(&enrol->sizes);
+    owned_close(&enrol->owned);
+    parts_close(&enrol->parts);
+    mem_free(enrol);
+}
+
+static void hand_over(struct enrol *enrol, struct owned *owned)
+{
+    *owned = enrol->owned;
+    enrol->owned = (struct owned){0};
+}
+
+enum err enrol_serve(struct enrol *enrol, struct owned *owned,
+                     struct parts *parts, struct why *why)
+{
+    enum err err;
+
+    CHECK(enrol->options->ring == (parts != NULL));
+    enrol->why = why;
+    err = serve(enrol);
+    if (err != ERR_OK)
+        return err;
+    hand_over(enrol, owned);
+    if (parts != NULL)
+        *parts = enrol->parts;
+    enrol->parts = (struct parts){0};
+    return ERR_OK;
+}
+
+enum err enrol_place(struct enrol *enrol, const struct parts *parts,
+                     struct owned *owned, struct why *why)
+{
+    const uint32_t home = parts_find(parts, &enrol->part);
+    struct roll_schema schema;
+    enum err err;
+
+    enrol->why = why;
+    if (home == parts->count)
+        return why_set(why, ERR_MISMATCH,
+                       "%s: these rows are none of this run's; they are others "
+                       "than it began with, or are read in another way",
+                       enrol->options->rows.spec);
+    schema = parts_schema(parts, home, true);
+    if (!schema_fits(enrol, &schema))
+        return why_set(why, ERR_SHAPE,
+                       "the run describes a training that cannot be");
+    err = place(enrol, &schema);
+    if (err == ERR_OK)
+        hand_over(enrol, owned);
     return err;
 }
 
 enum err enrol_run(const struct enrol_options *options, struct owned *owned,
                    struct why *why)
 {
-    struct enrol *enrol = mem_new(1, sizeof *enrol);
-    enum err err;
+    struct enrol *enrol = NULL;
+    enum err err = enrol_new(options, &enrol, why);
 
-    if (enrol == NULL)
-        return ERR_NOMEM;
-    enrol->options = options;
-    enrol->why = why;
-    err = arithmetic_check(options->isa, why);
     if (err == ERR_OK)
-        err = threads_new(options->threads, &enrol->pool);
-    if (err == ERR_OK)
-        err = look(enrol);
-    if (err == ERR_OK)
-        err = serve(enrol);
-    threads_free(enrol->pool);
-    bounds_sizes_close(&enrol->sizes);
-    if (err == ERR_OK)
-        *owned = enrol->owned;
-    else
-        owned_close(&enrol->owned);
-    mem_free(enrol);
+        err = enrol_serve(enrol, owned, NULL, why);
+    enrol_free(enrol);
     return err;
 }

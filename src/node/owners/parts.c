@@ -170,23 +170,35 @@ static void put_parts(struct writer *out, const struct parts *parts)
     put_bytes(out, bounds->x_max, bounds->dims * sizeof *bounds->x_max);
 }
 
+enum err parts_encode(const struct parts *parts, uint8_t **bytes, size_t *size)
+{
+    uint8_t *made = mem_new(file_bytes(parts), 1);
+    struct writer out = writer_on(made, file_bytes(parts));
+    struct digest digest;
+
+    if (made == NULL)
+        return ERR_NOMEM;
+    put_parts(&out, parts);
+    digest = hash_bytes(made, out.size);
+    put_bytes(&out, digest.bytes, DIGEST_BYTES);
+    CHECK(out.ok && out.size <= ROLL_PARTS_MAX(parts->bounds.dims));
+    *bytes = made;
+    *size = out.size;
+    return ERR_OK;
+}
+
 enum err parts_save(const struct parts *parts, const char *folder,
                     struct why *why)
 {
     char path[FILE_PATH_SIZE];
-    uint8_t *bytes = mem_new(file_bytes(parts), 1);
-    struct writer out = writer_on(bytes, file_bytes(parts));
-    struct digest digest;
-    enum err err;
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    enum err err = parts_encode(parts, &bytes, &size);
 
-    if (bytes == NULL)
-        return ERR_NOMEM;
-    put_parts(&out, parts);
-    digest = hash_bytes(bytes, out.size);
-    put_bytes(&out, digest.bytes, DIGEST_BYTES);
-    CHECK(out.ok);
+    if (err != ERR_OK)
+        return err;
     file_path_in(folder, PARTS_FILE, path);
-    err = file_write_atomic(path, bytes, out.size, 0600, why);
+    err = file_write_atomic(path, bytes, size, 0600, why);
     mem_free(bytes);
     return err;
 }
@@ -211,6 +223,25 @@ static enum err get_homes(struct reader *in, struct parts *parts)
     return in->ok ? ERR_OK : ERR_FORMAT;
 }
 
+/* A bound may be infinite; it is never negative, and never no number. */
+static bool are_sizes(const double *value, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!(value[i] >= 0))
+            return false;
+    return true;
+}
+
+static bool bounds_are_sizes(const struct bounds *bounds)
+{
+    return are_sizes(&bounds->label, 1) && are_sizes(&bounds->norm, 1) &&
+           are_sizes(&bounds->weight, 1) &&
+           are_sizes(bounds->u, bounds->dims) &&
+           are_sizes(bounds->v, bounds->dims) &&
+           are_sizes(bounds->m, bounds->dims) &&
+           are_sizes(bounds->x_max, bounds->dims);
+}
+
 static enum err get_bounds(struct reader *in, uint32_t dims,
                            struct bounds *bounds)
 {
@@ -225,7 +256,16 @@ static enum err get_bounds(struct reader *in, uint32_t dims,
     get_bytes(in, bounds->v, dims * sizeof *bounds->v);
     get_bytes(in, bounds->m, dims * sizeof *bounds->m);
     get_bytes(in, bounds->x_max, dims * sizeof *bounds->x_max);
-    return in->ok ? ERR_OK : ERR_FORMAT;
+    return in->ok && bounds_are_sizes(bounds) ? ERR_OK : ERR_FORMAT;
+}
+
+static bool labels_ascend(const struct parts *parts)
+{
+    for (uint32_t i = 0; i < parts->label_count; i++)
+        if (!isfinite(parts->labels[i]) ||
+            (i > 0 && parts->labels[i - 1] >= parts->labels[i]))
+            return false;
+    return true;
 }
 
 static enum err get_parts(struct reader *in, struct parts *parts)
@@ -252,7 +292,8 @@ static enum err get_parts(struct reader *in, struct parts *parts)
     if (!in->ok || strcmp(magic, MAGIC) != 0 || parts->count == 0 ||
         parts->count > HOMES_MAX || parts->label_count > ROLL_LABELS_MAX ||
         parts->cols == 0 || (dims > 0 && dims < parts->cols) ||
-        dims > DIMS_MAX || chunk_rows == 0)
+        dims > (in->size - in->at) / (4 * sizeof(double)) || dims > DIMS_MAX ||
+        chunk_rows == 0)
         return ERR_FORMAT;
     err = get_homes(in, parts);
     if (err != ERR_OK)
@@ -261,6 +302,8 @@ static enum err get_parts(struct reader *in, struct parts *parts)
     if (parts->labels == NULL)
         return ERR_NOMEM;
     get_bytes(in, parts->labels, parts->label_count * sizeof *parts->labels);
+    if (!in->ok || !labels_ascend(parts))
+        return ERR_FORMAT;
     err = get_bounds(in, dims, &parts->bounds);
     return err == ERR_OK ? parts_cut(parts, chunk_rows) : err;
 }
@@ -273,11 +316,30 @@ void parts_remove(const char *folder)
     file_remove(path);
 }
 
-enum err parts_load(struct parts *parts, const char *folder, struct why *why)
+enum err parts_decode(const uint8_t *bytes, size_t size, struct parts *parts)
 {
     struct parts made = {0};
     struct digest is, said;
     struct reader in;
+    enum err err = ERR_FORMAT;
+
+    if (size > DIGEST_BYTES) {
+        is = hash_bytes(bytes, size - DIGEST_BYTES);
+        memcpy(said.bytes, bytes + size - DIGEST_BYTES, DIGEST_BYTES);
+        in = reader_on(bytes, size - DIGEST_BYTES);
+        err = digest_equal(&is, &said) ? get_parts(&in, &made) : ERR_FORMAT;
+        if (err == ERR_OK && !reader_done(&in))
+            err = ERR_FORMAT;
+    }
+    if (err == ERR_OK)
+        *parts = made;
+    else
+        parts_close(&made);
+    return err;
+}
+
+enum err parts_load(struct parts *parts, const char *folder, struct why *why)
+{
     char path[FILE_PATH_SIZE];
     uint8_t *bytes;
     size_t size;
@@ -287,20 +349,8 @@ enum err parts_load(struct parts *parts, const char *folder, struct why *why)
     err = file_read_plain(path, FILE_MAX, &bytes, &size, why);
     if (err != ERR_OK)
         return err;
-    err = ERR_FORMAT;
-    if (size > DIGEST_BYTES) {
-        is = hash_bytes(bytes, size - DIGEST_BYTES);
-        memcpy(said.bytes, bytes + size - DIGEST_BYTES, DIGEST_BYTES);
-        in = reader_on(bytes, size - DIGEST_BYTES);
-        err = digest_equal(&is, &said) ? get_parts(&in, &made) : ERR_FORMAT;
-        if (err == ERR_OK && !reader_done(&in))
-            err = ERR_FORMAT;
-    }
+    err = parts_decode(bytes, size, parts);
     mem_free(bytes);
-    if (err != ERR_OK) {
-        parts_close(&made);
-        return why_set(why, err, "%s: it is damaged", path);
-    }
-    *parts = made;
-    return ERR_OK;
+    return err == ERR_OK ? ERR_OK
+                         : why_set(why, err, "%s: it is damaged", path);
 }

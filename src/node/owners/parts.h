@@ -4,7 +4,7 @@
  * Whose rows there are and how many, the columns and labels of all together,
  * and how large values are: what a job, its tallies' scale and its bounds need.
  * A run keeps it in its folder, so that it can be resumed while owners are
- * away:
+ * away; the owners of a ring are sent it, since each trains by itself:
  *
  *     parts    "MUSTPRT3", the fields below little-endian, their digest
  */
@@ -16,8 +16,8 @@
 
 #include "base/err.h"
 #include "base/hash.h"
-#include "core/roll.h"
 #include "core/homes.h"
+#include "core/roll.h"
 #include "data/rows/dataset.h"
 #include "model/linear/bounds.h"
 #include "model/linear/problem.h"
@@ -49,6 +49,13 @@ uint32_t parts_find(const struct parts *parts, const struct digest *part);
 /* What the owner of home `home` is told.  Borrows the labels. */
 struct roll_schema parts_schema(const struct parts *parts, uint32_t home,
                                 bool known);
+
+/* As bytes from mem_new, their digest last; and back, as if they lied:
+ * ERR_FORMAT. */
+MUST_CHECK enum err parts_encode(const struct parts *parts, uint8_t **bytes,
+                                 size_t *size);
+MUST_CHECK enum err parts_decode(const uint8_t *bytes, size_t size,
+                                 struct parts *parts);
 
 /* In the run's folder.  Errors with a sentence. */
 MUST_CHECK enum err parts_save(const struct parts *parts, const char *folder,

@@ -137,6 +137,14 @@ static const char other_images[] =
     "its rows are images of another shape than those of the owners who are "
     "here, or only one side knows that they are images (--shape)";
 
+static const char not_star[] =
+    "this is the roll of a ring, whose peers all train; come with `muster "
+    "train --topology ring --owners N --data-private FILE --peers ADDRESS`";
+
+static const char not_ring[] =
+    "this run has a coordinator; come with `muster join ADDRESS "
+    "--data-private FILE`";
+
 static const char *objection(const struct roll *roll, const struct owner *owner,
                              const struct roll_offer *offer)
 {
@@ -145,6 +153,8 @@ static const char *objection(const struct roll *roll, const struct owner *owner,
 
     if (no != NULL)
         return no;
+    if (roll->options.ring && !link_may_be(owner->link, TOKEN_CLUSTER))
+        return "a peer of a ring needs the cluster's token, not a worker's own";
     if (!link_may_be(owner->link, offer->name))
         return "the token is another worker's; use its name";
     if (roll->stage != STAGE_OFFERS &&
@@ -190,12 +200,14 @@ static void trust(const struct roll *roll, const struct owner *owner)
     link_trust(owner->link, roll_codec_max(roll->dims) + LINK_STRANGER_BYTES);
 }
 
-static void on_offer(struct roll *roll, struct owner *owner,
+static void on_offer(struct roll *roll, struct owner *owner, bool peer,
                      const struct roll_offer *offer)
 {
     const char *problem = objection(roll, owner, offer);
     uint32_t parts;
 
+    if (peer != roll->options.ring)
+        problem = peer ? not_ring : not_star;
     if (problem == NULL && !owner_keep(owner, offer))
         problem = "the coordinator is out of memory";
     if (problem != NULL) {
@@ -333,6 +345,7 @@ static bool in_order(const struct roll *roll, const struct owner *owner,
 {
     switch (msg->kind) {
     case ROLL_OFFER:
+    case ROLL_PEER:
         return true;
     case ROLL_SIZES:
         return owner->offered && roll->stage != STAGE_OFFERS &&
@@ -343,6 +356,7 @@ static bool in_order(const struct roll *roll, const struct owner *owner,
     case ROLL_SCHEMA:
     case ROLL_SCALES:
     case ROLL_NO:
+    case ROLL_PARTS:
         break;
     }
     return false;
@@ -427,8 +441,8 @@ static void on_message(void *context, struct link *link, enum plane plane,
         turn_away(roll, owner, "it sent what is no message");
         return;
     }
-    if (msg.kind == ROLL_OFFER)
-        on_offer(roll, owner, &msg.offer);
+    if (msg.kind == ROLL_OFFER || msg.kind == ROLL_PEER)
+        on_offer(roll, owner, msg.kind == ROLL_PEER, &msg.offer);
     else if (msg.kind == ROLL_SIZES)
         on_sizes(roll, owner, &msg.sizes);
     else
@@ -463,7 +477,10 @@ static void on_time(void *context)
     const uint32_t here = owners_parts(roll->owners),
                    wanted = roll->options.count;
 
-    if (now >= roll->options.until)
+    if (roll->options.failed != NULL && flag_raised(roll->options.failed))
+        end(roll, why_set(roll->why, ERR_CLOSED,
+                          "the rows of this machine will not come"));
+    else if (now >= roll->options.until)
         end(roll, why_set(roll->why, ERR_TIMEOUT,
                           "the time is up (--max-time), with %u of %u private "
                           "files here; nothing was begun",
@@ -639,11 +656,32 @@ void roll_refuse(struct roll *roll, const char *reason)
     part(roll);
 }
 
-void roll_dismiss(struct roll *roll)
+static void say_parts(const struct owner *owner, const uint8_t *bytes,
+                      size_t size)
 {
+    const struct roll_msg msg = {
+        .kind = ROLL_PARTS, .parts = {.size = (uint32_t)size, .bytes = bytes}};
+
+    say(owner->link, &msg);
+}
+
+enum err roll_dismiss(struct roll *roll)
+{
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    const enum err err =
+        roll->options.ring ? parts_encode(roll->parts, &bytes, &size) : ERR_OK;
+
+    if (err != ERR_OK)
+        return err;
     for (const struct owner *at = roll->owners; at != NULL; at = at->next) {
-        if (at->offered)
-            say_schema(roll, at, true);
+        if (!at->offered)
+            continue;
+        say_schema(roll, at, true);
+        if (roll->options.ring)
+            say_parts(at, bytes, size);
     }
+    mem_free(bytes);
     part(roll);
+    return ERR_OK;
 }

@@ -8,6 +8,7 @@
 #ifndef NODE_ROLL_H
 #define NODE_ROLL_H
 
+#include "base/flag.h"
 #include "base/hash.h"
 #include "base/time.h"
 #include "node/owners/parts.h"
@@ -18,10 +19,12 @@ struct roll;
 struct roll_options {
     int listen_fd; /* Stays the caller's. */
     const struct token *token;
-    uint32_t count;           /* Different files to wait for. */
-    struct digest arithmetic; /* Owners must compute these bits. */
-    time_us patience_us;      /* With nobody new; then it fails ... */
-    time_us until;            /* ... and at this time; TIME_NEVER. */
+    uint32_t count;            /* Different files to wait for. */
+    struct digest arithmetic;  /* Owners must compute these bits. */
+    time_us patience_us;       /* With nobody new; then it fails ... */
+    time_us until;             /* ... and at this time; TIME_NEVER. */
+    bool ring;                 /* Owners become peers: they are told all. */
+    const struct flag *failed; /* Once raised: ERR_CLOSED.  May be NULL. */
 };
 
 MUST_CHECK enum err roll_new(const struct roll_options *options,
@@ -41,7 +44,7 @@ MUST_CHECK enum err roll_measure(struct roll *roll, struct parts *parts,
                                  struct why *why);
 /* Send all away with this sentence. */
 void roll_refuse(struct roll *roll, const char *reason);
-/* All is known: let them join. */
-void roll_dismiss(struct roll *roll);
+/* All is known: let them join.  ERR_NOMEM: they wait. */
+MUST_CHECK enum err roll_dismiss(struct roll *roll);
 
 #endif /* NODE_ROLL_H */

@@ -9,7 +9,9 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "core/link/greeting.h"
 #include "core/ring/peer.h"
+#include "node/arithmetic.h"
 #include "node/host/posting.h"
 #include "node/host/reject_log.h"
 #include "node/ring/lending.h"
@@ -17,8 +19,7 @@
 #include "wire/codec.h"
 #include "wire/roll_codec.h"
 
-#define NO_NUMBER     UINT32_MAX
-#define ROLL_NO_BYTES 1024u
+#define NO_NUMBER UINT32_MAX
 
 /* One end of a link. */
 struct end {
@@ -188,18 +189,82 @@ static void answer(struct mesh *mesh, struct end *end,
     drop(mesh, end);
 }
 
-/* An owner of private rows does not speak as others do. */
-static void reject_owner(struct mesh *mesh, struct end *end)
-{
-    struct roll_msg no = {.kind = ROLL_NO};
-    uint8_t bytes[ROLL_NO_BYTES];
+/* --- owners, who do not speak as others do -------------------------------- */
 
-    (void)snprintf(no.no.reason, sizeof no.no.reason,
-                   "this is a ring, and its peers have all rows; private ones "
-                   "need a coordinator");
-    log_refusal(mesh, end, no.no.reason);
-    CHECK(roll_codec_bound(&no) <= sizeof bytes);
-    link_send(end->link, PLANE_CONTROL, bytes, roll_codec_encode(&no, bytes));
+static bool say_roll(struct end *end, const struct roll_msg *msg)
+{
+    uint8_t *bytes = mem_new(roll_codec_bound(msg), 1);
+
+    if (bytes == NULL)
+        return false;
+    link_send(end->link, PLANE_CONTROL, bytes, roll_codec_encode(msg, bytes));
+    mem_free(bytes);
+    return true;
+}
+
+static const char *owner_objection(const struct mesh *mesh,
+                                   const struct end *end,
+                                   const struct roll_msg *msg)
+{
+    const struct parts *const parts = mesh->options.parts;
+    const struct digest arithmetic = arithmetic_digest();
+    const char *no;
+
+    if (parts == NULL)
+        return "this is a ring whose peers have all rows; a ring of owners is "
+               "started with --owners, on each machine";
+    if (msg->kind != ROLL_PEER)
+        return "this is a ring of owners, who all train; come with `muster "
+               "train --topology ring --owners N --data-private FILE --peers "
+               "ADDRESS`";
+    if (!link_may_be(end->link, TOKEN_CLUSTER))
+        return "a peer of a ring needs the cluster's token, not a worker's own";
+    no = greeting_objection(msg->offer.version, &msg->offer.arithmetic,
+                            &arithmetic);
+    if (no != NULL)
+        return no;
+    if (parts_find(parts, &msg->offer.part) == parts->count)
+        return "its rows are none of this ring's: they are others than it "
+               "began with, or are read in another way";
+    return NULL;
+}
+
+/* Whoever has rows of this ring is told what all its owners know. */
+static void tell_owner(struct mesh *mesh, struct end *end,
+                       const struct roll_offer *offer)
+{
+    const struct parts *const parts = mesh->options.parts;
+    const struct roll_msg schema = {
+        .kind = ROLL_SCHEMA,
+        .schema = parts_schema(parts, parts_find(parts, &offer->part), true)};
+    struct roll_msg all = {.kind = ROLL_PARTS};
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+
+    if (parts_encode(parts, &bytes, &size) != ERR_OK)
+        return; /* It asks again. */
+    all.parts = (struct roll_parts){.size = (uint32_t)size, .bytes = bytes};
+    if (say_roll(end, &schema))
+        (void)say_roll(end, &all);
+    mem_free(bytes);
+}
+
+static void answer_owner(struct mesh *mesh, struct end *end,
+                         const uint8_t *data, size_t size)
+{
+    struct roll_msg msg;
+    struct roll_msg no = {.kind = ROLL_NO};
+    const char *why = roll_codec_decode(data, size, &msg) == ERR_OK
+                          ? owner_objection(mesh, end, &msg)
+                          : "it sent what is no message";
+
+    if (why == NULL) {
+        tell_owner(mesh, end, &msg.offer);
+    } else {
+        (void)snprintf(no.no.reason, sizeof no.no.reason, "%s", why);
+        log_refusal(mesh, end, why);
+        (void)say_roll(end, &no);
+    }
     drop(mesh, end);
 }
 
@@ -308,7 +373,7 @@ static void on_message(void *context, struct link *link, enum plane plane,
     if (end == NULL || mesh->over)
         return;
     if (end->number == NO_NUMBER && roll_codec_is(data, size)) {
-        reject_owner(mesh, end);
+        answer_owner(mesh, end, data, size);
         return;
     }
     if (decode(mesh, end, data, size, &msg) != ERR_OK || msg.leaf != 0 ||

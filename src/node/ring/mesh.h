@@ -28,6 +28,7 @@
 
 #include "base/err.h"
 #include "core/msg.h"
+#include "node/owners/parts.h"
 #include "os/net/interface.h"
 #include "os/net/link.h"
 #include "os/net/net.h"
@@ -64,6 +65,7 @@ struct mesh_options {
     size_t message_max;      /* Bytes of the longest message. */
     struct board *board;     /* With own vectors in `berth`; NULL: none. */
     uint32_t berth;
+    const struct parts *parts; /* Private rows; NULL: everybody has all. */
 };
 
 MUST_CHECK enum err mesh_new(const struct mesh_options *options,

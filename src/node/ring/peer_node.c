@@ -198,6 +198,23 @@ static void log_trust(const struct trace *trace)
                  trace->key.step, trace->name);
 }
 
+/* A step that waits for somebody should say for whom. */
+static void log_owner(const struct trace *trace)
+{
+    const unsigned long long first = trace->a;
+    const unsigned long long last = trace->a + trace->b - 1;
+
+    if (trace->kind == TRACE_AWAY)
+        log_line("step %u: the owner of rows %llu to %llu (%s) is away; the "
+                 "step waits for it, %.0f s at most",
+                 trace->key.step, first, last,
+                 trace->name[0] != '\0' ? trace->name : "not seen yet",
+                 trace->value);
+    else if (trace->kind == TRACE_HOME)
+        log_line("step %u: the owner of rows %llu to %llu (%s) is back",
+                 trace->key.step, first, last, trace->name);
+}
+
 /* A step at which the supervisor kills or starts somebody does not open before
  * it has. */
 static void wait_for_chaos(struct node *node, const struct trace *trace)
@@ -214,6 +231,7 @@ static void wait_for_chaos(struct node *node, const struct trace *trace)
 static void do_trace(struct node *node, const struct trace *trace)
 {
     log_trust(trace);
+    log_owner(trace);
     trace_writer_add(&node->traces, trace);
     wait_for_chaos(node, trace);
 }
@@ -516,10 +534,19 @@ static enum err open_core(struct node *node)
 static enum err open_compute(struct node *node)
 {
     const struct peer_node_options *options = node->options;
-    const struct shelf shelf = {.data = options->data, .isa = options->isa};
-    enum err err =
-        compute_new(node->loop, options->brief, &shelf, options->threads,
-                    compute_done, node, &node->compute);
+    const struct owned *const owned = options->owned;
+    struct shelf shelf = {.data = options->data, .isa = options->isa};
+    enum err err;
+
+    if (owned != NULL)
+        shelf = (struct shelf){.data = &owned->data,
+                               .part = true,
+                               .first = owned->first,
+                               .first_row = owned->first_row,
+                               .chunks = owned->chunks,
+                               .isa = options->isa};
+    err = compute_new(node->loop, options->brief, &shelf, options->threads,
+                      compute_done, node, &node->compute);
 
     if (err == ERR_OK)
         CHECK(compute_chunks(node->compute) == options->core.chunks);
@@ -550,6 +577,7 @@ static enum err open_mesh(struct node *node)
         .listen_fd = options->listen_fd,
         .board = lends(node) ? options->board : NULL,
         .berth = options->berth,
+        .parts = options->parts,
         .dims = trainer->options.dims,
         .sum_dims = trainer->sum_dims,
         .message_max = message_max(&options->core, trainer->options.dims,
@@ -564,6 +592,9 @@ static enum err open_loop(struct node *node)
     const struct peer_node_options *options = node->options;
     enum err err = loop_new(&node->loop);
 
+    /* Private rows: there is nothing that could be served from. */
+    CHECK(options->owned == NULL ||
+          (options->data == NULL && options->papers->view.size == 0));
     if (err == ERR_OK)
         err = timer_new(node->loop, on_time, node, &node->timer);
     if (err == ERR_OK)

@@ -22,6 +22,8 @@
 #include "data/rows/dataset.h"
 #include "math/kernel/kernel.h"
 #include "node/host/chaos.h"
+#include "node/owners/enrol.h"
+#include "node/owners/parts.h"
 #include "node/ring/papers.h"
 #include "os/net/interface.h"
 #include "os/net/net.h"
@@ -35,7 +37,9 @@ struct peer_node_options {
     const struct net_address *contacts;
     uint32_t contact_count;
     const struct brief *brief;  /* For the evaluator. */
-    const struct dataset *data; /* All chunks. */
+    const struct dataset *data; /* All chunks; NULL: only those of `owned`. */
+    const struct owned *owned;  /* Private rows; NULL: there are none ... */
+    const struct parts *parts;  /* ... and what is known of all owners'. */
     enum isa isa;
     uint32_t threads;
     uint32_t peers;                  /* Of this machine, itself included. */

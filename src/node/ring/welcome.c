@@ -60,6 +60,10 @@ static const char *objection(const struct welcome *welcome,
 
     if (why != NULL)
         return why;
+    if (peer->options.home_count > 0)
+        return "the rows of this ring stay with their owners, and nobody is "
+               "sent any; an owner comes with `muster train --topology ring "
+               "--owners N --data-private FILE --peers ADDRESS`";
     if (welcome->papers == NULL)
         return "this ring is of one machine; to be joined by others it is "
                "started with --listen HOST:PORT";

@@ -55,7 +55,10 @@ static struct peer_options describe_core(const struct ring_train *train)
 {
     const struct train_options *options = train->options;
     const struct objective *objective = train->objective;
+    const struct owned *const owned = options->owned;
+    const struct parts *const parts = options->parts;
 
+    CHECK((owned != NULL) == (parts != NULL));
     return (struct peer_options){
         .config = ring_config(options),
         .arithmetic = arithmetic_digest(),
@@ -67,7 +70,11 @@ static struct peer_options describe_core(const struct ring_train *train)
                     .kept = true,
                     .ledger = train->ledger},
         .chunks = objective->chunks,
-        .end = objective->chunks,
+        .first = owned != NULL ? owned->first : 0,
+        .end = owned != NULL ? owned->end : objective->chunks,
+        .homes = parts != NULL ? parts->homes : NULL,
+        .home_count = parts != NULL ? parts->count : 0,
+        .owner_us = parts != NULL ? options->owner_us : 0,
         .least = options->slots,
         .small = PEER_SMALL,
         .segment = train->board != NULL && is_local(options) ? PEER_LENT
@@ -127,7 +134,9 @@ static void describe_peer(const struct ring_train *train,
         .contacts = others->addresses,
         .contact_count = others->count,
         .brief = &train->objective->brief,
-        .data = options->data,
+        .data = options->owned == NULL ? options->data : NULL,
+        .owned = options->owned,
+        .parts = options->parts,
         .isa = options->isa,
         .threads = options->threads > 0 ? options->threads : 1,
         .peers = options->local_workers,
@@ -138,9 +147,12 @@ static void describe_peer(const struct ring_train *train,
         .papers = papers,
         .serve_host = train->door->bound.host,
     };
-    if (options->listen == NULL && others->count == 0)
+    if (options->listen == NULL && others->count == 0 && options->name == NULL)
         return;
-    ways_own_name(run->prefix); /* There may be another w0 elsewhere. */
+    if (options->name != NULL)
+        (void)snprintf(run->prefix, sizeof run->prefix, "%s", options->name);
+    else
+        ways_own_name(run->prefix); /* There may be another w0 elsewhere. */
     run->prefix[NAME_SIZE / 2] = '\0';
     (void)snprintf(run->prefix + strlen(run->prefix), 2, "-");
 }

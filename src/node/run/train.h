@@ -29,6 +29,7 @@
 #include "model/metrics.h"
 #include "model/net/neural_model.h"
 #include "node/host/chaos.h"
+#include "node/owners/enrol.h"
 #include "node/owners/parts.h"
 #include "os/net/net.h"
 #include "os/net/notice.h"
@@ -48,6 +49,7 @@ struct train_door;
 struct train_options {
     const struct dataset *data; /* Of private data: hollow. */
     const struct parts *parts;  /* Private data; NULL: it is not. */
+    const struct owned *owned;  /* ... in a ring: those of this machine. */
     time_us owner_us;           /* ... so long is waited for an owner. */
     struct train_door *door;    /* Open already; NULL: train_run opens it. */
     enum model_kind model;
@@ -66,7 +68,7 @@ struct train_options {
     uint32_t workers_max;
     bool ring;         /* No coordinator: the local workers are peers. */
     const char *peers; /* "HOST:PORT,..." of a ring to join; NULL: none. */
-    const char *name;  /* Of its one local peer; NULL: by its host. */
+    const char *name;  /* Of its first local peer; NULL: by its host. */
     /* For machines that join it without data: what only src/learn reads. */
     const uint8_t *kit;
     size_t kit_size;

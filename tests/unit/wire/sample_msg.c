@@ -57,6 +57,7 @@ struct roll_msg sample_roll(enum roll_kind kind)
 
     switch (kind) {
     case ROLL_OFFER:
+    case ROLL_PEER:
         msg.offer = (struct roll_offer){.version = MSG_VERSION,
                                         .name = "h1",
                                         .rows = 100,
@@ -102,6 +103,10 @@ struct roll_msg sample_roll(enum roll_kind kind)
         break;
     case ROLL_NO:
         (void)strcpy(msg.no.reason, "no room");
+        break;
+    case ROLL_PARTS:
+        msg.parts = (struct roll_parts){.size = sizeof sums,
+                                        .bytes = (const uint8_t *)sums};
         break;
     }
     return msg;

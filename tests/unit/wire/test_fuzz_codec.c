@@ -22,7 +22,7 @@
 struct accepted {
     bool plain[MSG_LAST + 1];
     bool posted[MSG_LAST + 1];
-    bool roll[ROLL_NO + 1];
+    bool roll[ROLL_PARTS + 1];
     bool group[SUM_HAVE + 1];
 };
 
@@ -45,7 +45,8 @@ static void look(const uint8_t *data, size_t size, struct accepted *accepted)
     if (codec_decode_posted(data, size, &room, &msg, &where) == ERR_OK)
         accepted->posted[msg.kind] = true;
     if (roll_codec_decode(data, size, &roll) == ERR_OK &&
-        (roll.kind != ROLL_OFFER || roll.offer.version == MSG_VERSION))
+        ((roll.kind != ROLL_OFFER && roll.kind != ROLL_PEER) ||
+         roll.offer.version == MSG_VERSION))
         accepted->roll[roll.kind] = true;
     if (sum_codec_decode(data, size, &sums, &group) == ERR_OK &&
         (group.kind != SUM_HELLO || group.version == SUM_VERSION))
@@ -76,7 +77,7 @@ static void check_accepted(const struct accepted *accepted)
     for (int kind = MSG_HELLO; kind <= MSG_LAST; kind++)
         assert_true(accepted->plain[kind]);
     assert_true(accepted->posted[MSG_ROUND] && accepted->posted[MSG_TALLY]);
-    for (int kind = ROLL_OFFER; kind <= ROLL_NO; kind++)
+    for (int kind = ROLL_OFFER; kind <= ROLL_PARTS; kind++)
         assert_true(accepted->roll[kind]);
     for (int kind = SUM_HELLO; kind <= SUM_HAVE; kind++)
         assert_true(accepted->group[kind]);

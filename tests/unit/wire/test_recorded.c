@@ -129,7 +129,7 @@ static void fill(struct table *table)
         add_message(table, (enum msg_kind)kind);
     for (int kind = SUM_HELLO; kind <= SUM_HAVE; kind++)
         add_sum(table, (enum sum_kind)kind);
-    for (int kind = ROLL_OFFER; kind <= ROLL_NO; kind++)
+    for (int kind = ROLL_OFFER; kind <= ROLL_PARTS; kind++)
         add_roll(table, (enum roll_kind)kind);
     for (int kind = PEER_WANT; kind <= PEER_WAIT; kind++)
         add_peer(table, (enum peer_kind)kind);
