@@ -42,7 +42,9 @@ static const char *advice(const struct run *run,
 {
     const struct setup *const setup = run->setup;
 
-    if (setup->exactness == EXACT_APPROX)
+    /* Steps that came out exact lost nothing to the code. */
+    if (setup->exactness == EXACT_APPROX &&
+        result->stats.exactness[EXACT_APPROX] > 0)
         return "an exact code (steal) gets further";
     if (setup->optim.kind == OPTIM_SGD)
         return "sgd has no test of convergence";
