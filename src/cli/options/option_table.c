@@ -382,7 +382,7 @@ static const struct option own[OPTIONS - RECIPE_OPTIONS] = {
          .value = "NAMES",
          .shown = "those that suit the rows",
          .help = "entropy: choose among these: label, intensity, "
-                 "block:I,J, edges, projection:K, column:K (from 0), "
+                 "block:I,J, edges, projection:K, column:K (from 1), "
                  "joined by +"},
     OWN(OPT_QUICK) = {.name = "quick",
                       .kind = VALUE_FLAG,

@@ -24,6 +24,12 @@ static const char *const names[FILTER_KINDS] = {
     [FILTER_PROJECTION] = "projection", [FILTER_COLUMN] = "column",
 };
 
+/* Users count columns from 1, here as in --label. */
+static uint32_t counted_from(enum filter_kind kind)
+{
+    return kind == FILTER_COLUMN ? 1 : 0;
+}
+
 const char *filter_text(const struct filter *filter, char text[FILTER_TEXT])
 {
     const char *const name = names[filter->kind];
@@ -32,7 +38,8 @@ const char *filter_text(const struct filter *filter, char text[FILTER_TEXT])
         (void)snprintf(text, FILTER_TEXT, "%s:%u,%u", name,
                        filter->arg / BLOCK_SIDE, filter->arg % BLOCK_SIDE);
     else if (filter->kind == FILTER_PROJECTION || filter->kind == FILTER_COLUMN)
-        (void)snprintf(text, FILTER_TEXT, "%s:%u", name, filter->arg);
+        (void)snprintf(text, FILTER_TEXT, "%s:%u", name,
+                       filter->arg + counted_from(filter->kind));
     else
         (void)snprintf(text, FILTER_TEXT, "%s", name);
     return text;
@@ -426,9 +433,9 @@ static bool read_filter(const char *word, size_t length, struct filter *filter)
             filter->arg = first * BLOCK_SIDE + second;
             return found == 2 && first < BLOCK_SIDE && second < BLOCK_SIDE;
         }
-        filter->arg = first;
+        filter->arg = first - counted_from(filter->kind);
         if (i == FILTER_PROJECTION || i == FILTER_COLUMN)
-            return found == 1;
+            return found == 1 && first >= counted_from(filter->kind);
         return length == name;
     }
     return false;

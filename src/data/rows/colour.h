@@ -12,8 +12,9 @@
  *     block:i,j    images: is the mean of a quarter above what it usually is?
  *     edges        images: the quartile of the Sobel energy
  *     projection:k is a random mixture of all columns above its median?
- *     column:k     the quartile of a column, which a user may name; of columns
- *                  that none is named the widest spread are tried
+ *     column:k     the quartile of a column, counted from 1, which a user may
+ *                  name; of columns that none is named the widest spread are
+ *                  tried
  *
  * A row's colour under several filters is the tuple; rows of one tuple are a
  * cell.  Colours depend on the row and the filters, with the thresholds that

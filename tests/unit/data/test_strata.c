@@ -405,9 +405,16 @@ static void test_wishes(void **state)
     assert_int_equal(count, 3);
     assert_string_equal(filter_text(&filter[1], text), "block:1,0");
     assert_string_equal(filter_text(&filter[2], text), "column:3");
+    assert_int_equal(filter[2].arg, 2); /* Users count from 1. */
     assert_int_equal(filter[0].bins, 3);
     assert_int_equal(
         colour_candidates(&data, "label+column:16", filter, &count, &why),
+        ERR_OK);
+    assert_int_equal(
+        colour_candidates(&data, "label+column:17", filter, &count, &why),
+        ERR_RANGE);
+    assert_int_equal(
+        colour_candidates(&data, "label+column:0", filter, &count, &why),
         ERR_RANGE);
     assert_int_equal(colour_candidates(&data, "smile", filter, &count, &why),
                      ERR_RANGE);
