@@ -8,6 +8,7 @@
  *     gen:gmm[:ROWS,COLS]           two Gaussians (20000,100), seeded
  *     gen:linear[:ROWS,COLS]        a linear model and noise (20000,100)
  *     gen:digits[:ROWS]             drawn digits (10000)
+ *     gen:sorted[:ROWS]             the same in the order of their labels
  *
  * Files may be packed with gzip or zstd.  IDX and npy are known by their first
  * bytes, tables by their name or their first line (sniff.h).

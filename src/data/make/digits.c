@@ -208,10 +208,17 @@ static void draw_stroke(const struct hand *hand, struct point a, struct point b,
     }
 }
 
-uint32_t digits_draw(uint64_t seed, uint64_t row, float pixel[DIGITS_COLS])
+uint32_t digits_which(uint64_t seed, uint64_t row)
 {
     const uint64_t stream = rng_at(seed, row, DRAW_DIGIT);
-    const uint32_t digit = (uint32_t)(rng_at(stream, DRAW_DIGIT, 0) % 10);
+
+    return (uint32_t)(rng_at(stream, DRAW_DIGIT, 0) % 10);
+}
+
+void digits_draw(uint64_t seed, uint64_t row, uint32_t digit,
+                 float pixel[DIGITS_COLS])
+{
+    const uint64_t stream = rng_at(seed, row, DRAW_DIGIT);
     const struct hand hand = draw_hand(stream);
     double grey[DIGITS_COLS] = {0};
     struct point last = place(&hand, stream, digit, 0);
@@ -228,5 +235,4 @@ uint32_t digits_draw(uint64_t seed, uint64_t row, float pixel[DIGITS_COLS])
         pixel[i] =
             (float)(floor(clamp(grey[i] + noise, 0, 1) * 255 + 0.5) / 255);
     }
-    return digit;
 }

@@ -16,7 +16,10 @@
 
 enum { DIGITS_SIDE = 28, DIGITS_COLS = DIGITS_SIDE * DIGITS_SIDE };
 
-/* Draw digit number `row`; returns which it is, 0 to 9. */
-uint32_t digits_draw(uint64_t seed, uint64_t row, float pixel[DIGITS_COLS]);
+/* Which is number `row`, 0 to 9? */
+uint32_t digits_which(uint64_t seed, uint64_t row);
+/* Draw number `row`, which is to be this one. */
+void digits_draw(uint64_t seed, uint64_t row, uint32_t digit,
+                 float pixel[DIGITS_COLS]);
 
 #endif /* DATA_DIGITS_H */

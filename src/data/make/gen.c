@@ -125,14 +125,32 @@ static void linear_row(const struct generator *gen, uint32_t row, double *x,
          0.1 * rng_normal_at(gen->seed, DRAW_LABEL, row);
 }
 
-static void digits_row(const struct generator *gen, uint32_t row, double *x,
-                       double *y)
+static void draw_digit(const struct generator *gen, uint32_t row,
+                       uint32_t digit, double *x, double *y)
 {
     float pixel[DIGITS_COLS];
 
-    *y = digits_draw(gen->seed, row, pixel);
+    digits_draw(gen->seed, row, digit, pixel);
+    *y = digit;
     for (uint32_t j = 0; j < DIGITS_COLS; j++)
         x[j] = (double)pixel[j];
+}
+
+static void digits_row(const struct generator *gen, uint32_t row, double *x,
+                       double *y)
+{
+    draw_digit(gen, row, digits_which(gen->seed, row), x, y);
+}
+
+/* Training rows are in the order of their labels, as many of each: workers that
+ * hold consecutive ones have one class or two.  Test rows are any. */
+static void sorted_row(const struct generator *gen, uint32_t row, double *x,
+                       double *y)
+{
+    draw_digit(gen, row,
+               row < gen->rows ? (uint32_t)(UINT64_C(10) * row / gen->rows)
+                               : digits_which(gen->seed, row),
+               x, y);
 }
 
 static const struct gen_kind kinds[] = {
@@ -140,6 +158,15 @@ static const struct gen_kind kinds[] = {
     {"linear", linear_row, normal_beta, 20000, 100, false, 0, VALUES_F32, {0}},
     {"digits",
      digits_row,
+     NULL,
+     10000,
+     DIGITS_COLS,
+     true,
+     10,
+     VALUES_PIXEL | VALUES_F32,
+     {DIGITS_SIDE, DIGITS_SIDE, 1}},
+    {"sorted",
+     sorted_row,
      NULL,
      10000,
      DIGITS_COLS,
