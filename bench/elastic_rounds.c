@@ -51,16 +51,12 @@ struct times {
     uint32_t count;
 };
 
-static void on_commit(void *context, double t_s, uint32_t step, double loss,
-                      const double *weights)
+static void on_commit(void *context, const struct sim_step *step)
 {
     struct times *times = context;
 
-    (void)step;
-    (void)loss;
-    (void)weights;
     CHECK(times->count < SEQUENCE);
-    times->end_s[times->count++] = t_s;
+    times->end_s[times->count++] = step->t_s;
 }
 
 static double step_s(const struct times *times, uint32_t step)

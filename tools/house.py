@@ -33,7 +33,8 @@ FIELDS_SHOWN = 35  # Structs with as many are shown.
 SUMS = (r"tally_add_chunk|problem_add\w*|problem_residuals|local_run|"
         r"coded_multiply|sgd_train\w*")
 SUMMERS = ("math/", "model/", "optim/", "eval/", "sim/oracle.c",
-           "data/rows/coded", "sim/averages.c", "sim/followed.c")
+           "data/rows/coded", "sim/averages.c", "sim/followed.c",
+           "sim/truth.c")
 # What others may know of src/eval: the table, what asks it, and what an
 # evaluator is made from: its brief, a user's function.
 EVAL_FACE = {"eval/evaluator.h", "eval/registry.h", "eval/briefs.h",

@@ -41,6 +41,14 @@ enum planted_bug {
     BUG_OLD_DROPS,        /* A network drops what it dropped in step 0. */
     BUG_FORGET_SCALE,     /* Resume on the scale that runs begin with. */
     BUG_FORGET_PASSES,    /* ... with all patience left. */
+    BUG_SAMPLE_SHIFT,     /* Samples: scale a variance back as a sum, ... */
+    BUG_SAMPLE_OTHER,     /* ... take that of a neighbour's part, ... */
+    BUG_SAMPLE_ROWS,      /* ... count the rows of missing parts, too, ... */
+    BUG_SAMPLE_OLD,       /* ... keep the one of an earlier step, ... */
+    BUG_SAMPLE_EVEN,      /* ... weigh all its rows alike, ... */
+    BUG_SAMPLE_AGAIN,     /* ... draw the same rows in every step, ... */
+    BUG_SAMPLE_TURNED,    /* ... shrink the wrong way, ... */
+    BUG_SAMPLE_EXACT,     /* ... and call a step with one in it exact. */
     BUG_RING_STALE_VIEW,  /* A ring: count a slice of another view, ... */
     BUG_RING_AGAIN,       /* ... feed a total twice, ... */
     BUG_RING_NO_STATE,    /* ... lose the state that a joiner is sent, ... */

@@ -224,6 +224,7 @@ static int run_studies(struct cli *cli, struct setup *setup,
         .trace = option_flag(options, OPT_SERIES) ||
                  option_given(options, OPT_CSV) ||
                  option_given(options, OPT_PLOT),
+        .errors = option_flag(options, OPT_SERIES),
         .lanes = option_given(options, OPT_PLOT),
         .work_s = option_given(options, OPT_WORK)
                       ? option_real(options, OPT_WORK)
@@ -273,6 +274,16 @@ static enum err choose_steps(const struct rivals *rivals, struct recipe *recipe,
     return ERR_OK;
 }
 
+/* Where one of them samples the rows that parts have, batches are of those, and
+ * all codes draw the same. */
+static bool samples(const struct rivals *rivals)
+{
+    for (uint32_t i = 0; i < rivals->count; i++)
+        if ((preset_traits(rivals->list[i].options.name) & TRAIT(SAMPLES)) != 0)
+            return true;
+    return false;
+}
+
 static int run_setup(struct cli *cli, struct setup *setup,
                      struct rivals *rivals)
 {
@@ -282,6 +293,7 @@ static int run_setup(struct cli *cli, struct setup *setup,
 
     if (err == ERR_OK)
         err = choose_steps(rivals, &options->recipe, &why);
+    setup->terms.sampled = samples(rivals);
     if (err == ERR_OK)
         err = setup_workers(setup, &options->recipe, &why);
     if (err == ERR_OK)

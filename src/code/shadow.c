@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "base/bugs.h"
 #include "base/check.h"
 
 double shadow_weight(double distance2, double variance)
@@ -14,6 +15,8 @@ double shadow_weight(double distance2, double variance)
 
     if (variance == 0)
         return 1;
+    if (BUG(BUG_SAMPLE_TURNED))
+        return between > 0 ? variance / distance2 : 1;
     return between > 0 ? between / distance2 : 0;
 }
 

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/bugs.h"
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -234,7 +235,8 @@ static uint32_t colour_of(struct shadow *shadow, uint32_t row)
 static enum err draw_sample(struct shadow *shadow, uint32_t step,
                             uint32_t first, uint32_t end, uint32_t *rows)
 {
-    const uint64_t key = rng_at(shadow->how.seed, step, first);
+    const uint64_t key =
+        rng_at(shadow->how.seed, BUG(BUG_SAMPLE_AGAIN) ? 0 : step, first);
     uint32_t count = 0;
     enum err err;
 
@@ -344,7 +346,8 @@ static enum err gather_group(struct shadow *shadow, uint32_t g, uint32_t groups)
     if (err != ERR_OK)
         return err;
     for (uint32_t i = 0; i < count; i++) {
-        const double weight = strata->weight[g + i * groups];
+        const double weight =
+            strata->weight[BUG(BUG_SAMPLE_EVEN) ? 0 : g + i * groups];
         const double own =
             shadow->shelf.data->weight == NULL ? 1 : rows->weight[i];
 

@@ -51,10 +51,13 @@ enum err batches_gather(struct recipe *recipe, uint32_t workers,
     return recipe_put(recipe, OPT_BATCH, text, ORIGIN_DEFAULT, why);
 }
 
-enum err batches_keep_local(struct recipe *recipe, const struct code_spec *code,
+enum err batches_keep_local(const struct setup *setup, struct recipe *recipe,
                             struct why *why)
 {
-    if (!code_spec_sampled(code) || recipe_text(recipe, OPT_BATCH) == NULL ||
+    const bool sampled =
+        setup->terms.sampled || code_spec_sampled(&setup->code);
+
+    if (!sampled || recipe_text(recipe, OPT_BATCH) == NULL ||
         recipe_given(recipe, OPT_SHUFFLE))
         return ERR_OK;
     return recipe_put(recipe, OPT_SHUFFLE, sampler_name(SAMPLER_LOCAL),

@@ -20,11 +20,12 @@ uint32_t batches_default_chunk_rows(uint32_t batch);
 uint32_t batches_local_chunk_rows(const struct recipe *recipe,
                                   const struct family *family, uint32_t rows);
 
-/* --patience without --valid: the part of the rows to hold out. */
+struct setup;
+
 /* Codes that sample the rows of each worker draw batches from those, too. */
-MUST_CHECK enum err batches_keep_local(struct recipe *recipe,
-                                       const struct code_spec *code,
-                                       struct why *why);
+MUST_CHECK enum err batches_keep_local(const struct setup *setup,
+                                       struct recipe *recipe, struct why *why);
+/* --patience without --valid: the part of the rows to hold out. */
 MUST_CHECK enum err batches_hold_out(struct recipe *recipe, struct why *why);
 /* --batch-per-worker, by the number of workers wanted, as --batch.  ERR_SHAPE,
  * ERR_RANGE with a sentence. */

@@ -393,7 +393,7 @@ enum err setup_load(struct setup *setup, struct recipe *recipe, struct why *why)
     if (err == ERR_OK && setup_family(setup)->begin != NULL)
         err = setup_family(setup)->begin(recipe, why);
     if (err == ERR_OK && setup->slots > 0) /* A network's own batch. */
-        err = batches_keep_local(recipe, &setup->code, why);
+        err = batches_keep_local(setup, recipe, why);
     if (err == ERR_OK && setup->hollow)
         err = owners_shuffle(recipe, why);
     if (err == ERR_OK)

@@ -40,6 +40,7 @@ struct setup_terms {
     bool alone;     /* The run's state is kept without a coordinator. */
     bool simulated; /* Workers are, in virtual time. */
     bool product;   /* Two matrices, and no training. */
+    bool sampled;   /* Some code samples rows, if not the one of --code. */
     /* Rows of the calling program, instead of OPT_DATA, OPT_TEST; or NULL. */
     const struct memory_rows *rows, *test;
     /* Told sentences that are no errors.  May be NULL. */

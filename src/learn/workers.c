@@ -454,7 +454,7 @@ enum err setup_workers(struct setup *setup, struct recipe *recipe,
     if (err == ERR_OK)
         err = choose_code(setup, recipe, why);
     if (err == ERR_OK && setup->slots > 0)
-        err = batches_keep_local(recipe, &setup->code, why);
+        err = batches_keep_local(setup, recipe, why);
     if (err == ERR_OK && chaos != NULL)
         err = chaos_parse(chaos, &setup->chaos, why);
     if (err == ERR_OK)

@@ -1,6 +1,6 @@
 /*
- * batched.c - seeds of minibatches.  Rows, batches and networks are so small
- * that a thousand microbatches take a millisecond.
+ * batched.c - seeds of minibatches, and of samples.  Rows, batches and networks
+ * are so small that a thousand microbatches take a millisecond.
  */
 #include "sim/batched.h"
 
@@ -8,14 +8,57 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "code/preset.h"
 #include "code/rules.h"
 
 #define TEXT_MAX 80u
+#define SHADOWED (1.0 / 8)
 
 static uint32_t between(struct rng *rng, uint32_t low, uint32_t high)
 {
     return (uint32_t)rng_between(rng, low, high);
 }
+
+/* --- samples ---------------------------------------------------------------
+ */
+
+/* Code flexent, where it goes with what else was drawn. */
+static enum err draw_shadows(uint64_t seed, struct sim_options *options,
+                             struct why *why)
+{
+    static const char *const sizes[] = {"5%", "10%", "30%", "100%"};
+    static const char *const draws[] = {"strata", "random", "entropy"};
+    static const char *const estimates[] = {"abandon", "rescale", "shadow",
+                                            "shrink", "shrink"};
+    struct preset_options preset = {.name = "flexent",
+                                    .workers = options->slots};
+    trait_set traits = preset_traits(preset.name);
+    struct rng rng;
+
+    rng_init(&rng, seed ^ UINT64_C(0x736861646f77));
+    if (options->fanout > 0)
+        traits |= TRAIT(RELAYS);
+    if (options->verify || options->audit > 0)
+        traits |= TRAIT(CHECKED);
+    if (!rules_allow(traits) || options->adapt || options->home_count > 0 ||
+        options->follow || options->slots < 3 ||
+        options->optim.kind == OPTIM_AVERAGE ||
+        options->optim.kind == OPTIM_LBFGS ||
+        options->optim.kind == OPTIM_NEWTON || !rng_chance(&rng, SHADOWED))
+        return ERR_OK;
+    preset.seed = rng_next(&rng);
+    preset.shadows = 1 + (uint32_t)rng_below(&rng, options->slots > 4 ? 2 : 1);
+    preset.stragglers = 1 + (uint32_t)rng_below(&rng, 2);
+    if (preset.stragglers >= options->slots - preset.shadows)
+        preset.stragglers = 1;
+    preset.size = sizes[rng_below(&rng, 4)];
+    preset.draw = draws[rng_below(&rng, 3)];
+    preset.estimate = estimates[rng_below(&rng, 5)];
+    return preset_spec(&preset, &options->code, why);
+}
+
+/* --- minibatches -----------------------------------------------------------
+ */
 
 /* Short last batches, and several passes of them; false: none are drawn. */
 static bool draw_batches(uint64_t seed, const struct dataset *data,
@@ -202,11 +245,11 @@ enum err batched_draw(struct batched *batched, uint64_t seed,
                       struct sim_options *options, struct why *why)
 {
     struct rng rng;
-    enum err err;
+    enum err err = draw_shadows(seed, options, why);
 
     *batched = (struct batched){0};
-    if (!draw_batches(seed, data, options))
-        return ERR_OK;
+    if (err != ERR_OK || !draw_batches(seed, data, options))
+        return err;
     rng_init(&rng, seed ^ UINT64_C(0x6c6179657273));
     err = draw_network(batched, &rng, data, problem, options, why);
     if (err == ERR_OK)

@@ -1,6 +1,7 @@
 /*
  * batched.h - what a seed draws of minibatches: which rows, for a linear model
- * or a tiny network, and whether rows are held out.
+ * or a tiny network, and whether rows are held out; and before that whether
+ * samples of rows stand for late ones (code flexent).
  */
 #ifndef SIM_BATCHED_H
 #define SIM_BATCHED_H
@@ -18,10 +19,11 @@ struct batched {
     double best[BATCHED_HELD_OUT]; /* What held-out rows would have. */
 };
 
-/* About a fifth of the seeds have batches, half of these a network, a third of
- * them an end by held-out rows; from streams of their own, so that nothing else
- * about a seed changes.  `data` and `problem` are those of the options; rows of
- * a network get its labels.  Borrowed by the options until closed. */
+/* One seed in eight that can has code flexent.  About a fifth of the seeds have
+ * batches, half of these a network, a third of them an end by held-out rows;
+ * from streams of their own, so that nothing else about a seed changes.  `data`
+ * and `problem` are those of the options; rows of a network get its labels.
+ * Borrowed by the options until closed. */
 MUST_CHECK enum err batched_draw(struct batched *batched, uint64_t seed,
                                  struct dataset *data, struct problem *problem,
                                  struct sim_options *options, struct why *why);

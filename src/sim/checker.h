@@ -20,6 +20,8 @@
  *   CHECK-9  nobody is struck for an honest answer
  *   CHECK-10 every row is in exactly one batch of a pass.  It is counted by the
  *            oracle; by CHECK-1, -3 and -6 others sum over the oracle's rows
+ *   CHECK-11 a step with samples in it was fed what parts and samples that were
+ *            counted give, of which each part has one (sim/truth.h)
  */
 #ifndef SIM_CHECKER_H
 #define SIM_CHECKER_H

@@ -24,10 +24,7 @@ static bool has_own(const struct world *world, const struct sim_worker *worker)
     return !worker->resident || multiplies(world);
 }
 
-/* The rows' own brief, and samples of them. */
-static struct brief sampled_brief(const struct world *world,
-                                  uint8_t room[BRIEF_MAX],
-                                  const struct brief *inside)
+struct shadowing sim_compute_shadowing(const struct world *world)
 {
     const struct sim_options *const options = world->options;
     struct shadowing shadows = {.share = options->code.size,
@@ -40,7 +37,7 @@ static struct brief sampled_brief(const struct world *world,
     CHECK(shadowing_choose(&shadows, options->problem->data,
                            &options->optim.sampler, primaries,
                            options->code.filters, NULL) == ERR_OK);
-    return brief_shadow(room, inside, &shadows);
+    return shadows;
 }
 
 static struct brief plain_brief(const struct world *world,
@@ -66,12 +63,14 @@ struct brief sim_compute_brief(const struct world *world,
                                uint8_t room[BRIEF_MAX])
 {
     uint8_t own[BRIEF_MAX];
+    struct shadowing shadows;
     struct brief inside;
 
     if (!code_spec_sampled(&world->options->code))
         return plain_brief(world, room);
     inside = plain_brief(world, own);
-    return sampled_brief(world, room, &inside);
+    shadows = sim_compute_shadowing(world);
+    return brief_shadow(room, &inside, &shadows);
 }
 
 /* Of these rows, when it is first needed. */

@@ -133,10 +133,17 @@ static void keep_point(struct world *world, const struct trace *trace)
     const double t_s = (double)(world->now - world->first_step_at) / 1e6;
 
     result->loss = trace->value;
-    if (options->commit != NULL)
-        options->commit(options->commit_context, t_s, world->checker.committed,
-                        trace->value,
-                        trainer_weights(&world->coordinator.machine.trainer));
+    if (options->commit != NULL) {
+        const struct sim_step step = {
+            .t_s = t_s,
+            .step = world->checker.committed,
+            .loss = trace->value,
+            .error = trace->a == EXACT_APPROX ? truth_error(world) : 0,
+            .weights = trainer_weights(&world->coordinator.machine.trainer),
+        };
+
+        options->commit(options->commit_context, &step);
+    }
     if (!world->options->series)
         return;
     if (result->series_count == world->series_capacity) {
@@ -171,6 +178,7 @@ static void show_trace(struct world *world, const struct trace *trace)
         if (!world->stepped)
             world->first_step_at = world->now;
         world->stepped = true;
+        truth_opened(world);
         faults_step_opened(world, trace->key.step);
     }
     if (trace->kind == TRACE_SWITCH && world->options->switched != NULL) {
@@ -182,6 +190,8 @@ static void show_trace(struct world *world, const struct trace *trace)
     if (trace->kind == TRACE_BANNED && world->result->banned_step == UINT32_MAX)
         world->result->banned_step = trace->key.step;
     if (trace->kind == TRACE_COMMIT) {
+        if (trace->a == EXACT_APPROX)
+            truth_check(world);
         world->last_commit_at = world->now;
         keep_point(world, trace);
     }

@@ -38,7 +38,8 @@ enum err elastic_draw(uint64_t seed, const struct dataset *data,
 
     rng_init(&rng, seed ^ UINT64_C(0x656c6173746963));
     if (!rules_allow(traits_of(problem, options)) || options->adapt ||
-        options->home_count > 0 || options->follow || options->net != NULL ||
+        code_spec_sampled(&options->code) || options->home_count > 0 ||
+        options->follow || options->net != NULL ||
         options->optim.sampler.kind != SAMPLER_WHOLE ||
         options->optim.patience > 0 || options->optim.kind == OPTIM_AVERAGE ||
         !rng_chance(&rng, SHARE))

@@ -189,6 +189,8 @@ static enum err open_world(struct world *world, struct why *why)
     world->checker.searches = options->optim.line;
     if (err == ERR_OK)
         err = buffers(world);
+    if (err == ERR_OK)
+        err = truth_init(world);
     if (err != ERR_OK)
         return why_set(why, err, "%s", err_text(err));
     return ERR_OK;
@@ -203,6 +205,7 @@ static void close_world(struct world *world)
     network_close(world);
     heap_close(&world->heap);
     checker_close(&world->checker);
+    truth_close(&world->truth);
     sim_evaluator_close(&world->evaluator);
     oracle_close(&world->oracle);
     actions_close(&world->actions);

@@ -84,10 +84,16 @@ struct sim_fault {
 /* A line of the trace, without its newline. */
 typedef void (*sim_sink)(void *context, const char *line);
 
-/* A step was committed: when (from the first round's opening), which, and the
- * model after it. */
-typedef void (*sim_commit)(void *context, double t_s, uint32_t step,
-                           double loss, const double *weights);
+/* A step that was committed, and the model after it. */
+struct sim_step {
+    double t_s; /* From the first round's opening. */
+    uint32_t step;
+    double loss;
+    double error; /* Of its gradient: 0 if exact; NaN: not measured. */
+    const double *weights;
+};
+
+typedef void (*sim_commit)(void *context, const struct sim_step *step);
 
 struct sim_options {
     /* What is trained; NULL: no gradients (all sums zero), `rows` and
@@ -148,6 +154,7 @@ struct sim_options {
     time_us settle_us; /* After the cure, a step in every such stretch, beside
                           the longest computation. */
 
+    bool measure;      /* The true error of approximate steps, for `commit`. */
     bool series;       /* Keep (t, step, loss). */
     sim_commit commit; /* NULL: nobody wants to know. */
     void *commit_context;

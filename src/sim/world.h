@@ -29,6 +29,7 @@
 #include "sim/heap.h"
 #include "sim/oracle.h"
 #include "sim/sim.h"
+#include "sim/truth.h"
 #include "wire/codec.h"
 
 #define NODE_COORDINATOR UINT32_MAX
@@ -271,6 +272,7 @@ struct world {
     struct sim_evaluator evaluator; /* Of those who have all rows. */
     uint8_t brief[BRIEF_MAX];       /* Of the job. */
     struct checker checker;
+    struct truth truth;
     struct digest data_digest;
     struct digest arithmetic;
 
@@ -378,6 +380,8 @@ MUST_CHECK enum err sim_compute(struct world *world, struct sim_worker *worker,
                                 const struct computation *asked);
 void sim_compute_end(struct world *world, struct sim_worker *worker);
 /* The coordinator's own. */
+/* How samples are drawn. */
+struct shadowing sim_compute_shadowing(const struct world *world);
 MUST_CHECK enum err sim_compute_judge(struct world *world,
                                       const struct computation *asked);
 /* A strip of coded data arrives. */

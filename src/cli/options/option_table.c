@@ -341,7 +341,7 @@ static const struct option own[OPTIONS - RECIPE_OPTIONS] = {
                         .help = "no gradients, times only"},
     OWN(OPT_SERIES) = {.name = "series",
                        .kind = VALUE_FLAG,
-                       .help = "add time and loss of every step"},
+                       .help = "add time, loss and error of the gradient of every step"},
     OWN(OPT_FAULTS) = {.name = "faults",
                        .kind = VALUE_FLAG,
                        .help = "test the protocol: random crashes, losses and "

@@ -77,6 +77,7 @@ static enum err replay_steps(const struct study_options *options,
             .step_s = (double)step.took_us / 1e6,
             .covered = (double)step.chunks_in / code->chunks,
             .loss = (double)NAN,
+            .error = (double)NAN,
             .metric = (double)NAN,
         };
         study->point_count++;
@@ -133,8 +134,7 @@ struct watcher {
     double before_s;
 };
 
-static void on_commit(void *context, double t_s, uint32_t step, double loss,
-                      const double *weights)
+static void on_commit(void *context, const struct sim_step *step)
 {
     struct watcher *watcher = context;
     struct study *study = watcher->study;
@@ -142,7 +142,6 @@ static void on_commit(void *context, double t_s, uint32_t step, double loss,
     struct study_point *grown;
     double metric = (double)NAN;
 
-    (void)step;
     if (study->point_count == watcher->capacity) {
         grown =
             mem_grow(study->points, study->point_count, study->point_count + 1u,
@@ -152,17 +151,18 @@ static void on_commit(void *context, double t_s, uint32_t step, double loss,
     }
     if (watcher->options->trace && setup->has_test) {
         const struct metrics metrics =
-            setup_measure(setup, &setup->test, weights);
+            setup_measure(setup, &setup->test, step->weights);
 
         metric = metric_value(&metrics, setup->metric);
     }
     study->points[study->point_count++] =
-        (struct study_point){.t_s = t_s,
-                             .step_s = t_s - watcher->before_s,
+        (struct study_point){.t_s = step->t_s,
+                             .step_s = step->t_s - watcher->before_s,
                              .covered = (double)NAN,
-                             .loss = loss,
+                             .loss = step->loss,
+                             .error = step->error,
                              .metric = metric};
-    watcher->before_s = t_s;
+    watcher->before_s = step->t_s;
 }
 
 static void on_switch(void *context, const char *sentence)
@@ -241,6 +241,7 @@ static enum err run_core(const struct study_options *options,
     sim.seed = options->seed;
     sim.commit = on_commit;
     sim.commit_context = &watcher;
+    sim.measure = options->errors;
     sim.watch = options->watch;
     sim.watch_context = options->watch_context;
     if (!options->compute || !isnan(options->work_s)) {
@@ -334,14 +335,21 @@ static enum err study_times(const struct study_options *options,
     return err;
 }
 
-/* Does the code go with the steps that all take?  Times have no steps. */
+/* Does the code go with the steps and batches that all take?  Times have none.
+ */
 static enum err vet_method(const struct study_options *options,
                            const struct candidate *candidate, struct why *why)
 {
-    return options->compute
-               ? rules_check_code(&candidate->spec,
-                                  optim_name(options->setup->optim.kind), why)
-               : ERR_OK;
+    const struct optim_options *const optim = &options->setup->optim;
+    struct choices choices = {0};
+
+    if (!options->compute)
+        return ERR_OK;
+    choices_code(&choices, &candidate->spec);
+    choices_optim(&choices, optim_name(optim->kind));
+    if (sampler_scatters(optim->sampler.kind))
+        choices_add(&choices, TRAIT(SCATTERED), NULL);
+    return rules_check(&choices, why);
 }
 
 enum err study_run(const struct study_options *options,

@@ -21,6 +21,7 @@ struct study_options {
     const struct setup *setup;
     bool compute;  /* Real gradients. */
     bool trace;    /* Measure the metric at every step, keep points. */
+    bool errors;   /* Measure how far approximate steps are off. */
     bool lanes;    /* Keep who did what in the first steps. */
     double work_s; /* NaN: not said. */
     uint32_t steps;
@@ -36,7 +37,8 @@ struct study_point {
     double step_s;
     double covered; /* Without gradients: share of the data in the step. */
     double loss;    /* With gradients ... */
-    double metric;  /* ... and a test set; else NaN. */
+    double error;  /* ... how far that of the step was off (sim/truth.h), ... */
+    double metric; /* ... and a test set; else NaN. */
 };
 
 struct study {

@@ -24,6 +24,9 @@ static json_t *series_json(const struct setup *setup, const struct study *study)
             json_pack("{s:f, s:I, s:o}", "t_s", point->t_s, "step",
                       (json_int_t)i + 1, "loss", json_number(point->loss));
 
+        if (!isnan(point->error))
+            (void)json_object_set_new(object, "gradient_error",
+                                      json_number(point->error));
         if (!isnan(point->metric))
             (void)json_object_set_new(object, metric_name(setup->metric),
                                       json_number(point->metric));

@@ -67,11 +67,14 @@ bool samples_take(struct coordinator *c, const struct msg_tally *msg)
         return false;
     if (c->piece_in[msg->piece] && !BUG(BUG_MERGE_OVERLAP))
         return true;
+    if (BUG(BUG_SAMPLE_OLD) && sum[dims + 1] > 0)
+        return true;
     (void)tally_gradient(&c->arrived, c->trainer.exponent, sum);
     sum[dims] = tally_loss_value(&c->arrived, c->trainer.exponent);
     for (uint32_t j = 0; j <= dims; j++)
         sum[j] = ldexp(sum[j], shift);
-    sum[dims + 1] = ldexp(msg->variance, 2 * shift);
+    sum[dims + 1] =
+        ldexp(msg->variance, BUG(BUG_SAMPLE_SHIFT) ? shift : 2 * shift);
     return true;
 }
 
@@ -118,15 +121,16 @@ static uint32_t find_missing(struct coordinator *c,
     for (uint32_t id = 0; id < pieces; id++) {
         const uint64_t rows = rows_of(c, sampler, id);
 
-        if (c->piece_in[id]) {
+        const double *sum;
+
+        if (c->piece_in[id] || BUG(BUG_SAMPLE_ROWS))
             *rows_in += rows;
+        if (c->piece_in[id])
             continue;
-        }
         CHECK(c->piece_in[pieces + id]);
-        parts[count++] =
-            (struct shadow_part){.sum = sum_of(c, id),
-                                 .variance = sum_of(c, id)[c->tally.dims + 1],
-                                 .rows = rows};
+        sum = sum_of(c, BUG(BUG_SAMPLE_OTHER) ? (id + 1) % pieces : id);
+        parts[count++] = (struct shadow_part){
+            .sum = sum, .variance = sum[c->tally.dims + 1], .rows = rows};
     }
     return count;
 }
@@ -143,7 +147,8 @@ void samples_decode(struct coordinator *c, const struct sampler *sampler,
     out->chunks = c->tally.chunks.members;
     out->answered = c->slots_in;
     out->rescale = 1;
-    out->exactness = count == 0 ? EXACT_BITWISE : EXACT_APPROX;
+    out->exactness =
+        count == 0 || BUG(BUG_SAMPLE_EXACT) ? EXACT_BITWISE : EXACT_APPROX;
     tally_fill(&c->tally);
     out->in_bound = tally_gradient(&c->tally, c->trainer.exponent, c->gradient);
     c->gradient[dims] = tally_loss_value(&c->tally, c->trainer.exponent);
