@@ -339,9 +339,10 @@ static const struct option own[OPTIONS - RECIPE_OPTIONS] = {
                         .kind = VALUE_FLAG,
                         .initial = "yes",
                         .help = "no gradients, times only"},
-    OWN(OPT_SERIES) = {.name = "series",
-                       .kind = VALUE_FLAG,
-                       .help = "add time, loss and error of the gradient of every step"},
+    OWN(OPT_SERIES) =
+        {.name = "series",
+         .kind = VALUE_FLAG,
+         .help = "add time, loss and error of the gradient of every step"},
     OWN(OPT_FAULTS) = {.name = "faults",
                        .kind = VALUE_FLAG,
                        .help = "test the protocol: random crashes, losses and "

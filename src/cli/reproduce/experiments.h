@@ -14,6 +14,6 @@ extern const struct experiment experiment_credit_svm, experiment_elastic,
     experiment_erasurehead, experiment_noise_floor, experiment_gradient_coding,
     experiment_ring_mnist, experiment_stragglers, experiment_matmul,
     experiment_scaling, experiment_minibatch, experiment_averaging,
-    experiment_shuffle, experiment_prices;
+    experiment_shuffle, experiment_prices, experiment_flexent;
 
 #endif /* CLI_EXPERIMENTS_H */

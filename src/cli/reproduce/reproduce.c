@@ -20,7 +20,7 @@ static const struct experiment *const experiments[] = {
     &experiment_stragglers,      &experiment_matmul,
     &experiment_scaling,         &experiment_minibatch,
     &experiment_averaging,       &experiment_shuffle,
-    &experiment_prices,
+    &experiment_prices,          &experiment_flexent,
 };
 
 #define EXPERIMENTS (sizeof experiments / sizeof *experiments)
