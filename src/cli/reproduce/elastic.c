@@ -40,18 +40,23 @@ static double sequence(const double ratio[SIZES], uint32_t steps, uint64_t seed)
 
 static void run_elastic(struct lab *lab)
 {
-    json_t *table = lab_table(
-        lab, "Time of a round, L = 10, P = 20, as a share of mds:k=10",
-        "machines N|mds:k=10|cec:l=10:p=20|ratio|L / N");
-    json_t *plot = lab_plot(lab, "elastic", "Work of a machine in a round",
-                            "machines N", "share of its block", LAB_LINEAR);
-    json_t *here = lab_line(plot, "cec / mds, virtual time", false);
-    json_t *there = lab_line(plot, "L / N", true);
+    static const struct lab_chart chart = {
+        .table = "Time of a round, L = 10, P = 20, as a share of mds:k=10",
+        .columns = "machines N|mds:k=10|cec:l=10:p=20|ratio|L / N",
+        .file = "elastic",
+        .title = "Work of a machine in a round",
+        .x = "machines N",
+        .y = "share of its block",
+        .measured = {"cec / mds, virtual time"},
+        .theory = "L / N",
+    };
+    const struct lab_drawn drawn = lab_chart(lab, &chart);
+    json_t *table;
     double ratio[SIZES] = {0}, mean = 0;
 
     for (size_t i = 0; i < SIZES; i++) {
         const json_t *runs =
-            lab_run(lab,
+            lab_run(lab, LAB_DONE,
                     "simulate -n %u --no-compute --work 1 --steps %u --compare "
                     "mds:k=10,cec:l=10:p=20",
                     machines[i], lab->quick ? 5u : 50u);
@@ -59,10 +64,10 @@ static void run_elastic(struct lab *lab)
         const double cec = lab_number(runs, "runs.1.mean_step_s");
 
         ratio[i] = cec / mds;
-        lab_row(table, "%u|%.4f|%.4f|%.4f|%.4f", machines[i], mds, cec,
+        lab_row(drawn.table, "%u|%.4f|%.4f|%.4f|%.4f", machines[i], mds, cec,
                 ratio[i], 10.0 / machines[i]);
-        lab_point(here, machines[i], ratio[i]);
-        lab_point(there, machines[i], 10.0 / machines[i]);
+        lab_point(drawn.lines[0], machines[i], ratio[i]);
+        lab_point(drawn.theory, machines[i], 10.0 / machines[i]);
     }
     for (uint64_t seed = 1; seed <= 20; seed++)
         mean += sequence(ratio, 1000, seed) / 20;
@@ -152,17 +157,17 @@ static void run_credit_svm(struct lab *lab)
     for (size_t i = 0; here && i < sizeof report / sizeof *report; i++)
         add_figures(table, &report[i], "-");
     one = lab_run(
-        lab,
+        lab, LAB_DONE,
         "train %s --save one.model --model svm --optim agd --metric f1 -v %u "
         "--grid c=%s -q",
         data, folds, costs);
     killed = lab_run(
-        lab,
+        lab, LAB_DONE,
         "train %s --save steal.model --model svm --optim agd --metric f1 -v %u "
         "--grid c=%s -n 4 --code steal --chaos kill:w1@5 -q",
         data, folds, costs);
     coded = lab_run(
-        lab,
+        lab, LAB_DONE,
         "train %s --save cec.model --model svm --optim agd --metric f1 -v %u "
         "--grid c=%s -n 5 --code cec:l=3:p=8:pieces=8 --chaos "
         "kill:w1@5 -q",
@@ -171,7 +176,7 @@ static void run_credit_svm(struct lab *lab)
     add_run(table, "four machines, one killed (steal)", killed);
     add_run(table, "coded, one of five killed (cec)", coded);
     add_run(table, "weights averaged once (the report's way)",
-            lab_try(lab,
+            lab_run(lab, LAB_ENDED,
                     "train %s --save averaged.model --model hinge --optim sgd "
                     "--no-intercept "
                     "--metric f1 -v %u --grid lr=10,1,.1 -n 4 --code "

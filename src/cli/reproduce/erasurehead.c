@@ -47,7 +47,7 @@ static void ideal_times(struct lab *lab)
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         const struct setting *at = &settings[i];
         const json_t *runs = lab_run(
-            lab,
+            lab, LAB_DONE,
             "simulate -n %u --no-compute --delay reference --work 0 --steps %u "
             "--compare uncoded,frc:s=%u,cyclic:s=%u,agc:s=%u:collect=%u",
             at->n, at->steps, at->s, at->s, at->s, at->collect);
@@ -79,12 +79,12 @@ static void real_times(struct lab *lab)
 
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         const json_t *ideal =
-            lab_run(lab,
+            lab_run(lab, LAB_DONE,
                     "simulate -n 8 --no-compute --delay reference:%g --work 0 "
                     "--steps %u --code %s",
                     mean, steps, codes[i]);
         const json_t *real = lab_run(
-            lab,
+            lab, LAB_DONE,
             "train gen:gmm:800,20 --chunk-rows 10 -n 8 --optim gd --steps %u "
             "--delay reference:%g --code %s -q",
             steps, mean, codes[i]);
@@ -176,12 +176,12 @@ static void amazon(struct lab *lab)
     size_t i;
 
     runs = name != NULL
-               ? lab_run(lab,
+               ? lab_run(lab, LAB_DONE,
                          "simulate amazon-train.svm --test amazon-test.svm "
                          "--metric auc --optim agd --lr 10 -n 30 --steps %u "
                          "--delay reference --work 0 --series --compare " CODES,
                          lab->quick ? 30 : 100)
-               : lab_run(lab,
+               : lab_run(lab, LAB_DONE,
                          "simulate gen:gmm:6000,100 --metric auc --optim agd "
                          "-n 30 --steps 30 --delay reference --work 0 --series "
                          "--compare " CODES);
@@ -224,7 +224,7 @@ static void other_data(struct lab *lab, const char *name, const char *instead,
         (void)snprintf(data, sizeof data, "%s", instead);
     (void)snprintf(title, sizeof title, "%s, 30 workers, AGD", name);
     table = lab_table(lab, title, "code|s/step|total s|test metric at the end");
-    runs = lab_run(lab,
+    runs = lab_run(lab, LAB_DONE,
                    "simulate %s %s -n 30 --steps %u --delay reference --work 0 "
                    "--series --compare uncoded,frc:s=2,agc:s=2:collect=11",
                    data, here ? options : "--optim agd", lab->quick ? 20 : 100);
@@ -277,35 +277,42 @@ const struct experiment experiment_erasurehead = {
     "simulate gen:linear:6000,20 --test gen:linear:6000,20 --model linear "    \
     "--l2 0 --optim gd -n 30 --delay reference --work 0 --steps %u --code "
 
+static const struct lab_chart floor_chart = {
+    .table = "Where gradient descent on partial gradients ends",
+    .columns =
+        "collect of 30|share of rows in a step|mse above the least|exact "
+        "gradients, as many steps",
+    .file = "floor",
+    .title = "Mean squared error above the least",
+    .x = "missing share / share in a step (variance)",
+    .y = "gap",
+    .scale = LAB_LOG_X | LAB_LOG_Y,
+    .measured = {"agc s=2"},
+};
+
 /* Squared error over all rows, which the simulated run was trained on. */
 static void run_noise_floor(struct lab *lab)
 {
     static const uint32_t collects[] = {6, 8, 11, 14, 18, 22};
     const uint32_t steps = lab->quick ? 60 : 300;
-    const double exact =
-        lab_number(lab_run(lab, DESCENT "frc:s=2", steps), "metrics.mse");
+    const double exact = lab_number(
+        lab_run(lab, LAB_DONE, DESCENT "frc:s=2", steps), "metrics.mse");
     const double least =
-        lab_number(lab_run(lab, "train gen:linear:6000,20 --test "
-                                "gen:linear:6000,20 --model linear --l2 0 -q"),
+        lab_number(lab_run(lab, LAB_DONE,
+                           "train gen:linear:6000,20 --test "
+                           "gen:linear:6000,20 --model linear --l2 0 -q"),
                    "test_metrics.mse");
-    json_t *table = lab_table(
-        lab, "Where gradient descent on partial gradients ends",
-        "collect of 30|share of rows in a step|mse above the least|exact "
-        "gradients, as many steps");
-    json_t *plot = lab_plot(lab, "floor", "Mean squared error above the least",
-                            "missing share / share in a step (variance)", "gap",
-                            LAB_LOG_X | LAB_LOG_Y);
-    json_t *line = lab_line(plot, "agc s=2", false);
+    const struct lab_drawn drawn = lab_chart(lab, &floor_chart);
 
     for (size_t i = 0; i < sizeof collects / sizeof *collects; i++) {
-        const json_t *run =
-            lab_run(lab, DESCENT "agc:s=2:collect=%u", steps, collects[i]);
+        const json_t *run = lab_run(lab, LAB_DONE, DESCENT "agc:s=2:collect=%u",
+                                    steps, collects[i]);
         const double gap = lab_number(run, "metrics.mse") - least;
         const double covered = lab_number(run, "coverage");
 
-        lab_row(table, "%u|%.3f|%.3e|%.3e", collects[i], covered, gap,
+        lab_row(drawn.table, "%u|%.3f|%.3e|%.3e", collects[i], covered, gap,
                 exact - least);
-        lab_point(line, (1 - covered) / covered, gap);
+        lab_point(drawn.lines[0], (1 - covered) / covered, gap);
     }
 }
 

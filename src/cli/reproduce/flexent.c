@@ -54,7 +54,7 @@ struct cell {
 static void draw_entropy(struct lab *lab, const char *data)
 {
     static const char *const draws[] = {"strata", "random", "entropy"};
-    const json_t *found = lab_run(lab, "data entropy %s", data);
+    const json_t *found = lab_run(lab, LAB_DONE, "data entropy %s", data);
     json_t *plot = lab_plot(lab, "entropy", "Joint entropy of a sample",
                             "share of the rows", "bits", LAB_LOG_X);
     json_t *table = lab_table(lab, "Bits of joint colour that a sample keeps",
@@ -201,7 +201,7 @@ static void one_cell(struct lab *lab, const struct tables *tables,
     for (uint32_t seed = 0; seed < cell.seeds; seed++) {
         double end;
 
-        runs = lab_run(lab,
+        runs = lab_run(lab, LAB_DONE,
                        "simulate %s --model softmax --optim gd -n %u --steps "
                        "%u --work 1 --delay worker:w%u=10 --stragglers 1 "
                        "--seed %u --series --compare " CODES,
@@ -236,7 +236,7 @@ static void real_times(struct lab *lab, const char *where)
 
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         const json_t *run =
-            lab_try(lab,
+            lab_run(lab, LAB_ENDED,
                     "train %s --model softmax --optim gd -n %u --steps 20 "
                     "--threads 1 --delay worker:w2=300 --stragglers 1 --code "
                     "%s -q",

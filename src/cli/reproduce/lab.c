@@ -67,7 +67,7 @@ struct job {
     const char *name; /* Of the program. */
     const char *path; /* NULL: muster itself. */
     const char *line; /* Its words. */
-    int worst;        /* Exit status that is no failure. */
+    enum lab_end worst;
 };
 
 /* The sentence of {"error": ...}, or how it ended. */
@@ -113,8 +113,8 @@ static json_t *run_words(struct lab *lab, const struct job *job,
     if (lab->err != ERR_OK)
         return NULL;
     found = json_load_file(path, 0, NULL);
-    if (found == NULL || end.signal != 0 || end.code > job->worst ||
-        (job->worst == 0 && json_object_get(found, "error") != NULL))
+    if (found == NULL || end.signal != 0 || end.code > (int)job->worst ||
+        (job->worst == LAB_DONE && json_object_get(found, "error") != NULL))
         tell_failure(lab, job, found, &end);
     (void)json_array_append_new(json_object_get(lab->page, "commands"),
                                 json_pack("{s:s, s:s, s:s, s:o}", "program",
@@ -136,7 +136,7 @@ static json_t *run_line(struct lab *lab, const struct job *job)
     return run_words(lab, job, words);
 }
 
-json_t *lab_run(struct lab *lab, const char *format, ...)
+json_t *lab_run(struct lab *lab, enum lab_end worst, const char *format, ...)
 {
     char line[LINE_SIZE];
     va_list list;
@@ -144,19 +144,8 @@ json_t *lab_run(struct lab *lab, const char *format, ...)
     va_start(list, format);
     (void)vsnprintf(line, sizeof line, format, list);
     va_end(list);
-    return run_line(lab, &(struct job){.name = MUSTER, .line = line});
-}
-
-json_t *lab_try(struct lab *lab, const char *format, ...)
-{
-    char line[LINE_SIZE];
-    va_list list;
-
-    va_start(list, format);
-    (void)vsnprintf(line, sizeof line, format, list);
-    va_end(list);
-    return run_line(lab,
-                    &(struct job){.name = MUSTER, .line = line, .worst = 1});
+    return run_line(
+        lab, &(struct job){.name = MUSTER, .line = line, .worst = worst});
 }
 
 json_t *lab_example(struct lab *lab, const char *name, const char *format, ...)
@@ -350,6 +339,18 @@ void lab_point(json_t *line, double x, double y)
     if (isfinite(x) && isfinite(y))
         (void)json_array_append_new(json_object_get(line, "points"),
                                     json_pack("[f, f]", x, y));
+}
+
+struct lab_drawn lab_chart(struct lab *lab, const struct lab_chart *of)
+{
+    struct lab_drawn drawn = {.table = lab_table(lab, of->table, of->columns)};
+    json_t *plot = lab_plot(lab, of->file, of->title, of->x, of->y, of->scale);
+
+    for (size_t i = 0; i < LAB_LINES && of->measured[i] != NULL; i++)
+        drawn.lines[i] = lab_line(plot, of->measured[i], false);
+    if (of->theory != NULL)
+        drawn.theory = lab_line(plot, of->theory, true);
+    return drawn;
 }
 
 void lab_remark(struct lab *lab, const char *format, ...)

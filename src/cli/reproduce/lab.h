@@ -55,13 +55,16 @@ struct lab {
 MUST_CHECK enum err lab_open(struct lab *lab);
 void lab_close(struct lab *lab);
 
+/* What a run may come to without being a failure. */
+enum lab_end {
+    LAB_DONE,  /* Exit status 0 only. */
+    LAB_ENDED, /* 1 as well: diverged, not converged. */
+};
+
 /* Run `muster WORDS --format json`; words are cut at spaces.  NULL after a
  * failure; otherwise the object belongs to the lab. */
-__attribute__((format(printf, 2, 3))) json_t *lab_run(struct lab *lab,
-                                                      const char *format, ...);
-/* The same; exit status 1 (diverged, not converged) is no failure. */
-__attribute__((format(printf, 2, 3))) json_t *lab_try(struct lab *lab,
-                                                      const char *format, ...);
+__attribute__((format(printf, 3, 4))) json_t *
+lab_run(struct lab *lab, enum lab_end worst, const char *format, ...);
 /* Run an example program that came with muster, likewise. */
 __attribute__((format(printf, 3, 4))) json_t *
 lab_example(struct lab *lab, const char *name, const char *format, ...);
@@ -90,6 +93,26 @@ json_t *lab_plot(struct lab *lab, const char *file, const char *title,
 /* `theory`: not measured; drawn as a dashed line. */
 json_t *lab_line(json_t *plot, const char *label, bool theory);
 void lab_point(json_t *line, double x, double y);
+
+#define LAB_LINES 3u
+
+/* A table and a plot of the same runs. */
+struct lab_chart {
+    const char *table, *columns;      /* As for lab_table. */
+    const char *file, *title, *x, *y; /* As for lab_plot. */
+    enum lab_scale scale;
+    const char *measured[LAB_LINES]; /* Labels of lines; fewer: NULL. */
+    const char *theory;              /* One that was not; NULL: none. */
+};
+
+struct lab_drawn {
+    json_t *table;
+    json_t *lines[LAB_LINES];
+    json_t *theory;
+};
+
+struct lab_drawn lab_chart(struct lab *lab, const struct lab_chart *of);
+
 __attribute__((format(printf, 2, 3))) void lab_remark(struct lab *lab,
                                                       const char *format, ...);
 

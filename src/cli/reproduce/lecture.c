@@ -21,25 +21,28 @@ static double power(double base, uint32_t exponent)
     return product;
 }
 
+static const struct lab_chart stragglers_chart = {
+    .table = "Steps as long as an undisturbed one, 5 % of the times are longer",
+    .columns = "n|times longer|uncoded|by arithmetic|frc s=1|steal s=1|auto",
+    .file = "stragglers",
+    .title = "One in twenty takes 3 times as long",
+    .x = "workers",
+    .y = "undisturbed steps",
+    .scale = LAB_LOG_X,
+    .measured = {"uncoded", "steal s=1"},
+    .theory = "1 + 2 (1 - .95^n)",
+};
+
 static void run_stragglers(struct lab *lab)
 {
     static const uint32_t sizes[] = {5, 10, 20, 50, 100};
     const uint32_t steps = lab->quick ? 100 : 4000;
-    json_t *table = lab_table(
-        lab, "Steps as long as an undisturbed one, 5 % of the times are longer",
-        "n|times longer|uncoded|by arithmetic|frc s=1|steal s=1|auto");
-    json_t *plot = lab_plot(lab, "stragglers",
-                            "One in twenty takes 3 times as "
-                            "long",
-                            "workers", "undisturbed steps", LAB_LOG_X);
-    json_t *lines[3] = {lab_line(plot, "uncoded", false),
-                        lab_line(plot, "steal s=1", false),
-                        lab_line(plot, "1 + 2 (1 - .95^n)", true)};
+    const struct lab_drawn drawn = lab_chart(lab, &stragglers_chart);
 
     for (uint32_t factor = 2; factor <= 3; factor++) {
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
             const json_t *runs = lab_run(
-                lab,
+                lab, LAB_DONE,
                 "simulate -n %u --no-compute --work 1 --steps %u --delay "
                 "bimodal:.05,%u --compare uncoded,frc:s=1,steal:s=1,auto",
                 sizes[i] + sizes[i] % 2, steps, factor);
@@ -47,16 +50,18 @@ static void run_stragglers(struct lab *lab)
             const double theory =
                 1 + (factor - 1) * (1 - power(.95, sizes[i] + sizes[i] % 2));
 
-            lab_row(table, "%.0f|%u|%.3f|%.3f|%.3f|%.3f|%.3f", n, factor,
+            lab_row(drawn.table, "%.0f|%u|%.3f|%.3f|%.3f|%.3f|%.3f", n, factor,
                     lab_number(runs, "runs.0.mean_step_s"), theory,
                     lab_number(runs, "runs.1.mean_step_s"),
                     lab_number(runs, "runs.2.mean_step_s"),
                     lab_number(runs, "runs.3.mean_step_s"));
             if (factor != 3)
                 continue;
-            lab_point(lines[0], n, lab_number(runs, "runs.0.mean_step_s"));
-            lab_point(lines[1], n, lab_number(runs, "runs.2.mean_step_s"));
-            lab_point(lines[2], n, theory);
+            lab_point(drawn.lines[0], n,
+                      lab_number(runs, "runs.0.mean_step_s"));
+            lab_point(drawn.lines[1], n,
+                      lab_number(runs, "runs.2.mean_step_s"));
+            lab_point(drawn.theory, n, theory);
         }
     }
 }
@@ -94,26 +99,30 @@ static double step_of(struct lab *lab, uint32_t n, const char *code, uint32_t k,
 
     if (k > 0)
         (void)snprintf(key, sizeof key, "%u", k);
-    return lab_number(lab_run(lab,
+    return lab_number(lab_run(lab, LAB_DONE,
                               "simulate -n %u --no-compute --steps %u --seed 1 "
                               "--delay exp:1/scale --work 1 --code %s%s",
                               n, steps, code, key),
                       "mean_step_s");
 }
 
+static const struct lab_chart matmul_chart = {
+    .table = "Product of a coded matrix, shifted exponential times",
+    .columns = "n|uncoded|best k|coded|speed-up|(1 + H_n) / 3.146",
+    .file = "matmul",
+    .title = "Speed-up of k of n over uncoded",
+    .x = "workers",
+    .y = "speed-up",
+    .scale = LAB_LOG_X,
+    .measured = {"measured, virtual time"},
+    .theory = "(1 + H_n) / 3.146",
+};
+
 static void run_matmul(struct lab *lab)
 {
     static const uint32_t sizes[] = {5, 10, 20, 50, 100, 200, 500, 1000};
     const size_t count = lab->quick ? 4 : 8;
-    json_t *table = lab_table(lab,
-                              "Product of a coded matrix, shifted "
-                              "exponential times",
-                              "n|uncoded|best k|coded|speed-up|(1 + H_n) / "
-                              "3.146");
-    json_t *plot = lab_plot(lab, "matmul", "Speed-up of k of n over uncoded",
-                            "workers", "speed-up", LAB_LOG_X);
-    json_t *here = lab_line(plot, "measured, virtual time", false);
-    json_t *there = lab_line(plot, "(1 + H_n) / 3.146", true);
+    const struct lab_drawn drawn = lab_chart(lab, &matmul_chart);
 
     for (size_t i = 0; i < count; i++) {
         const uint32_t n = sizes[i];
@@ -132,10 +141,10 @@ static void run_matmul(struct lab *lab)
                 best_k = k;
             }
         }
-        lab_row(table, "%u|%.3f|%u|%.3f|%.3f|%.3f", n, plain, best_k, best,
-                plain / best, (1 + harmonic(n)) / 3.146);
-        lab_point(here, n, plain / best);
-        lab_point(there, n, (1 + harmonic(n)) / 3.146);
+        lab_row(drawn.table, "%u|%.3f|%u|%.3f|%.3f|%.3f", n, plain, best_k,
+                best, plain / best, (1 + harmonic(n)) / 3.146);
+        lab_point(drawn.lines[0], n, plain / best);
+        lab_point(drawn.theory, n, (1 + harmonic(n)) / 3.146);
     }
 }
 
@@ -165,12 +174,12 @@ static void strong_and_weak(struct lab *lab)
 
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         const json_t *strong =
-            lab_run(lab,
+            lab_run(lab, LAB_DONE,
                     "train gen:gmm:%u,100 --optim agd --steps 100 -n %u "
                     "--code uncoded -q",
                     rows, counts[i]);
         const json_t *weak =
-            lab_run(lab,
+            lab_run(lab, LAB_DONE,
                     "train gen:gmm:%u,100 --optim agd --steps 100 -n %u "
                     "--code uncoded -q",
                     rows * counts[i], counts[i]);
@@ -198,7 +207,7 @@ static void by_size(struct lab *lab)
 
         for (uint32_t n = 1; n <= 2; n++)
             took[n - 1] =
-                lab_number(lab_run(lab,
+                lab_number(lab_run(lab, LAB_DONE,
                                    "train gen:gmm:%u,%u --optim agd --steps 50 "
                                    "-n %u --code uncoded -q",
                                    entries / columns[i], columns[i], n),
@@ -244,7 +253,8 @@ static uint32_t rows_of(const struct lab *lab)
 static bool reaches(struct lab *lab, uint32_t batch, double rate,
                     uint32_t steps)
 {
-    return lab_number(lab_try(lab, LINEAR, rows_of(lab), batch, rate, steps),
+    return lab_number(lab_run(lab, LAB_ENDED, LINEAR, rows_of(lab), batch, rate,
+                              steps),
                       "objective") <= .05;
 }
 
@@ -270,19 +280,22 @@ static uint32_t steps_to(struct lab *lab, uint32_t batch, double rate)
     return high;
 }
 
+static const struct lab_chart batches_chart = {
+    .table = "Steps to a loss of .05 (at the start 1, at the optimum .01)",
+    .columns = "B|best rate|steps|rows visited",
+    .file = "batches",
+    .title = "Steps to a loss",
+    .x = "rows of a batch",
+    .y = "steps",
+    .scale = LAB_LOG_X | LAB_LOG_Y,
+    .measured = {"measured"},
+};
+
 static void steps_against_batch(struct lab *lab)
 {
     static const uint32_t batches[] = {8, 32, 128, 512};
     const int rates = lab->quick ? 0 : 3;
-    json_t *table = lab_table(lab,
-                              "Steps to a loss of .05 (at the start 1, at "
-                              "the optimum .01)",
-                              "B|best rate|steps|rows visited");
-    json_t *plot = lab_plot(lab, "batches", "Steps to a loss",
-                            "rows of a "
-                            "batch",
-                            "steps", LAB_LOG_X | LAB_LOG_Y);
-    json_t *line = lab_line(plot, "measured", false);
+    const struct lab_drawn drawn = lab_chart(lab, &batches_chart);
 
     for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
         uint32_t best = 0;
@@ -299,9 +312,9 @@ static void steps_against_batch(struct lab *lab)
                 best_rate = rate;
             }
         }
-        lab_row(table, "%u|%.3g|%u|%u", batches[i], best_rate, best,
+        lab_row(drawn.table, "%u|%.3g|%u|%u", batches[i], best_rate, best,
                 best * batches[i]);
-        lab_point(line, batches[i], best);
+        lab_point(drawn.lines[0], batches[i], best);
     }
 }
 
@@ -316,10 +329,10 @@ static void fixed_rate(struct lab *lab)
         double ends[2];
 
         for (int k = 0; k < 2; k++)
-            ends[k] =
-                lab_number(lab_try(lab, LINEAR, rows_of(lab), batches[i],
-                                   k == 0 ? .03 : .03 / 8 * batches[i], 200u),
-                           "objective");
+            ends[k] = lab_number(
+                lab_run(lab, LAB_ENDED, LINEAR, rows_of(lab), batches[i],
+                        k == 0 ? .03 : .03 / 8 * batches[i], 200u),
+                "objective");
         if (ends[1] < 1)
             lab_row(table, "%u|%.4f|%.4f", batches[i], ends[0], ends[1]);
         else
@@ -352,30 +365,36 @@ const struct experiment experiment_minibatch = {
 
 /* --- averaging ----------------------------------------------------------- */
 
+static const struct lab_chart averaging_chart = {
+    .table = "Local SGD: four workers, 64 steps of each, rows of their own",
+    .columns = "steps between averages|averages|virtual s|loss of the "
+               "model|accuracy",
+    .file = "averaging",
+    .title = "Loss over all rows against time",
+    .x = "virtual seconds",
+    .y = "loss",
+    .scale = LAB_LOG_X,
+    .measured = {"local SGD, 1 to 64 steps between averages"},
+};
+
 static void run_averaging(struct lab *lab)
 {
     static const char *const every[] = {"1", "4", "16", "64", "once"};
-    json_t *table = lab_table(
-        lab, "Local SGD: four workers, 64 steps of each, rows of their own",
-        "steps between averages|averages|virtual s|loss of the model|accuracy");
-    json_t *plot = lab_plot(lab, "averaging", "Loss over all rows against time",
-                            "virtual seconds", "loss", LAB_LOG_X);
-    json_t *line =
-        lab_line(plot, "local SGD, 1 to 64 steps between averages", false);
+    const struct lab_drawn drawn = lab_chart(lab, &averaging_chart);
 
     for (size_t i = 0; i < sizeof every / sizeof *every; i++) {
         const json_t *run =
-            lab_run(lab,
+            lab_run(lab, LAB_DONE,
                     "simulate gen:gmm:%u,20 --test gen:gmm:%u,20 --l2 0 -n 4 "
                     "--optim gd --steps 64 --delay reference:.05 --code "
                     "local:h=%s",
                     rows_of(lab), rows_of(lab), every[i]);
 
-        lab_row(table, "%s|%.0f|%.2f|%.5f|%.4f", every[i],
+        lab_row(drawn.table, "%s|%.0f|%.2f|%.5f|%.4f", every[i],
                 lab_number(run, "steps"), lab_number(run, "total_s"),
                 lab_number(run, "metrics.logloss"),
                 lab_number(run, "metrics.accuracy"));
-        lab_point(line, lab_number(run, "total_s"),
+        lab_point(drawn.lines[0], lab_number(run, "total_s"),
                   lab_number(run, "metrics.logloss"));
     }
 }
@@ -404,9 +423,10 @@ static void run_prices(struct lab *lab)
         "1,000 steps of one hour of work on eight machines of .11 $ an "
         "hour, one in twenty 3 times as slow",
         "code|hours|$|of uncoded");
-    const json_t *runs = lab_run(
-        lab, "simulate -n 8 --no-compute --work 1 --steps 1000 --delay "
-             "bimodal:.05,3 --compare uncoded,frc:s=1,steal:s=1,ignore:s=1");
+    const json_t *runs =
+        lab_run(lab, LAB_DONE,
+                "simulate -n 8 --no-compute --work 1 --steps 1000 --delay "
+                "bimodal:.05,3 --compare uncoded,frc:s=1,steal:s=1,ignore:s=1");
 
     lab_row(table, "scaling up: one of 128 cores|%.2f|%.0f|15,000", up,
             up * hours);

@@ -16,12 +16,13 @@ static void one_ring(struct lab *lab, json_t *table, uint32_t n,
                      const char *data, const char *more)
 {
     const json_t *run =
-        n == 1 ? lab_run(lab, "train %s --net net.txt --optim adam %s -q", data,
-                         more)
-               : lab_run(lab,
-                         "train %s --net net.txt --optim adam %s -n %u "
-                         "--topology ring -q",
-                         data, more, n);
+        n == 1
+            ? lab_run(lab, LAB_DONE,
+                      "train %s --net net.txt --optim adam %s -q", data, more)
+            : lab_run(lab, LAB_DONE,
+                      "train %s --net net.txt --optim adam %s -n %u "
+                      "--topology ring -q",
+                      data, more, n);
 
     lab_row(table, "%u|%s|%.2f|%.4f|%.4f|%.12s", n, more,
             lab_number(run, "elapsed_s"), lab_number(run, "objective"),

@@ -44,21 +44,25 @@ static double each_deal(const json_t *run, const char *bytes)
     return lab_number(run, bytes) / lab_number(run, "deals");
 }
 
+static const struct lab_chart bytes_chart = {
+    .table = "Bytes that a master sends for one shuffle, caches of p = 1/2",
+    .columns = "workers|shares and caches|coded, multicast|formula|uncoded, "
+               "unicast|formula|coded of uncoded",
+    .file = "bytes",
+    .title = "Bytes of coded shuffling",
+    .x = "workers",
+    .y = "share of uncoded's",
+    .measured = {"balanced", "random, about 4,096 rows"},
+    .theory = "formula",
+};
+
 /* Coded by multicast against uncoded row by row, for several numbers of
  * workers; shares and caches balanced, and drawn freely. */
 static void against_formula(struct lab *lab, struct compared *rows)
 {
     static const uint32_t sizes[] = {2, 3, 4, 6, 8};
     static const char *const placements[] = {"balanced", "random"};
-    json_t *table = lab_table(
-        lab, "Bytes that a master sends for one shuffle, caches of p = 1/2",
-        "workers|shares and caches|coded, multicast|formula|uncoded, "
-        "unicast|formula|coded of uncoded");
-    json_t *plot = lab_plot(lab, "bytes", "Bytes of coded shuffling", "workers",
-                            "share of uncoded's", LAB_LINEAR);
-    json_t *lines[] = {lab_line(plot, "balanced", false),
-                       lab_line(plot, "random, about 4,096 rows", false),
-                       lab_line(plot, "formula", true)};
+    const struct lab_drawn drawn = lab_chart(lab, &bytes_chart);
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (size_t k = 0; k < 2; k++) {
@@ -69,13 +73,13 @@ static void against_formula(struct lab *lab, struct compared *rows)
             const double sent = each_deal(coded, "sent_bytes");
             const double all = each_deal(plain, "sent_bytes");
 
-            lab_row(table, "%u|%s|%.0f|%.0f|%.0f|%.0f|%.4f", sizes[i],
+            lab_row(drawn.table, "%u|%s|%.0f|%.0f|%.0f|%.0f|%.4f", sizes[i],
                     placements[k], sent, each_deal(coded, "formula_bytes"), all,
                     each_deal(plain, "formula_uncoded_bytes"), sent / all);
-            lab_point(lines[k], sizes[i], sent / all);
+            lab_point(drawn.lines[k], sizes[i], sent / all);
             if (k > 0)
                 continue;
-            lab_point(lines[2], sizes[i],
+            lab_point(drawn.theory, sizes[i],
                       lab_number(coded, "formula_bytes") /
                           lab_number(coded, "formula_uncoded_bytes"));
             if (sizes[i] == 2)
