@@ -416,6 +416,29 @@ static bool is_well(const struct sum_member *member)
     return member->in && !member->frozen && !member->broken;
 }
 
+/* Until when a call with a deadline is waited for.  While the view is being
+ * replaced its successor may still close the call in time, unless those who are
+ * asked are silent: after `dead_us` it is known whether they are. */
+static time_us last_moment(const struct sum_member *member)
+{
+    if (member->deadline_at == TIME_NEVER)
+        return TIME_NEVER;
+    if (member->frozen)
+        return member->deadline_at + member->options.dead_us;
+    return member->given && member->closed ? TIME_NEVER : member->deadline_at;
+}
+
+/* There may be no successor for as long as somebody is stopped, and then
+ * nobody to take the vector back: whether it is in is in doubt. */
+static void time_out(struct sum_member *member, struct sum_actions *actions)
+{
+    if (member->frozen && member->pending && member->withdraw == ERR_OK)
+        (void)sum_answer(member, ERR_TIMEOUT,
+                         member->given && !member->doubt ? -1 : 0, actions);
+    else
+        withdraw(member, ERR_TIMEOUT, actions);
+}
+
 static void on_time(struct sum_member *member, struct sum_actions *actions)
 {
     if (member->now >= member->beat_at) {
@@ -443,9 +466,8 @@ static void on_time(struct sum_member *member, struct sum_actions *actions)
         if (!member->frozen)
             member->ask_at = member->now;
     }
-    if (member->now >= member->deadline_at && !member->frozen &&
-        !(member->given && member->closed))
-        withdraw(member, ERR_TIMEOUT, actions);
+    if (member->now >= last_moment(member))
+        time_out(member, actions);
     if (member->now >= member->withdraw_until)
         (void)sum_answer(member, member->withdraw, -1, actions);
 }
@@ -460,8 +482,7 @@ static time_us next_time(const struct sum_member *member)
         at = time_sooner(at, member->retry_at);
     if (member->impatient_at > member->now)
         at = time_sooner(at, member->impatient_at);
-    if (!member->frozen && !(member->given && member->closed))
-        at = time_sooner(at, member->deadline_at);
+    at = time_sooner(at, last_moment(member));
     if (sum_restless(member) || may_ask_in(member))
         at = time_sooner(at, member->ask_at);
     return at > member->now ? at : member->now + 1;

@@ -895,6 +895,47 @@ static void test_oldest_comes_back(void **state)
     world_free(w);
 }
 
+/* Did the first of three wait with a deadline once the others had stopped? */
+static bool wait_without_quorum(uint64_t seed)
+{
+    const time_us bound = DEAD_US + 300 * MS_US;
+    struct world *w = world_new(seed);
+    const struct sum_member *core = &w->people[0].core;
+    bool waited = false;
+    time_us end;
+
+    w->patience = true;
+    w->least = 2;
+    for (uint32_t i = 0; i < 3; i++)
+        birth(w, i, i == 0 ? NOBODY : 0);
+    while (core->view.count < 3 || core->frozen)
+        assert_true(one_event(w, SECOND_US));
+    stop(w, 1, 60 * SECOND_US);
+    stop(w, 2, 60 * SECOND_US);
+    end = w->now + GIVE_UP_US - SECOND_US / 4;
+    while (one_event(w, end)) {
+        if (!core->pending || core->impatient_at == TIME_NEVER)
+            continue;
+        waited = waited || (core->frozen && w->now > core->impatient_at);
+        assert_true(w->now < core->impatient_at + bound);
+    }
+    assert_false(w->failed);
+    world_free(w);
+    return waited;
+}
+
+/* Two of three are stopped: the third has no quorum and can replace no view,
+ * yet a call with a deadline comes to an end soon after it. */
+static void test_deadline_without_quorum(void **state)
+{
+    uint32_t waited = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= 8; seed++)
+        waited += wait_without_quorum(seed);
+    assert_true(waited > 0);
+}
+
 static void test_same_seed_same_run(void **state)
 {
     struct world *a = play(5), *b = play(5);
@@ -1057,6 +1098,7 @@ int main(void)
         cmocka_unit_test(test_seeds),
         cmocka_unit_test(test_same_seed_same_run),
         cmocka_unit_test(test_oldest_comes_back),
+        cmocka_unit_test(test_deadline_without_quorum),
         cmocka_unit_test(test_one_fault),
         cmocka_unit_test(test_two_faults),
 #ifdef MUSTER_PLANTED_BUGS
