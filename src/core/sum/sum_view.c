@@ -11,6 +11,11 @@
 #define RETRY_US  (300 * MS_US) /* An attempt comes to nothing; by seats. */
 #define FREEZE_US (600 * MS_US) /* Another's attempt does. */
 #define RANKS     8u            /* Bits of a seat in a ballot. */
+/* Numbers of views, calls and ballots do not go back.  Who has the token and
+ * counts one up to its end would end the group; by so much at a time, more than
+ * any member can miss before it gives up, that takes it months. */
+#define JUMP (UINT64_C(1) << 26)
+#define LAST (UINT64_C(1) << 62) /* Of whom a guest hears first. */
 
 static bool is_quorum(const struct sum_view *view, uint64_t seats)
 {
@@ -508,6 +513,38 @@ void sum_install(struct sum_member *member, const struct sum_view *view,
         sum_finish(member, ERR_OK, "left", actions);
 }
 
+static bool is_far(uint64_t number, uint64_t from)
+{
+    return number > LAST || (number > from && number - from > JUMP);
+}
+
+/* SUM-5: in one view nobody is ahead by more than a call. */
+static bool is_odd_state(const struct sum_member *member,
+                         const struct sum_msg *msg)
+{
+    const uint64_t theirs = msg->state.committed;
+
+    return msg->kind == SUM_STATE && member->in &&
+           msg->number == member->view.number &&
+           (theirs > LAST || theirs > member->committed + 1 ||
+            theirs + 1 < member->committed);
+}
+
+/* Does it say a number that no member comes to? */
+static bool is_absurd(const struct sum_member *member,
+                      const struct sum_msg *msg)
+{
+    const bool guest = member->view.group == 0;
+    const uint64_t view = guest ? LAST : member->view.number;
+    const uint64_t call = guest ? LAST : member->committed;
+
+    if (msg->view != NULL &&
+        (is_far(msg->view->number, view) || is_far(msg->view->call, call)))
+        return true;
+    return is_far(msg->ballot >> RANKS, member->promised >> RANKS) ||
+           is_odd_state(member, msg);
+}
+
 static void on_view(struct sum_member *member, const struct sum_msg *msg,
                     struct sum_actions *actions)
 {
@@ -524,6 +561,10 @@ void sum_view_message(struct sum_member *member, uint32_t link,
 {
     const uint32_t seat = sum_seat_of(member, link);
 
+    if (is_absurd(member, msg)) {
+        sum_drop(member, link, actions);
+        return;
+    }
     if (msg->kind == SUM_VIEW) {
         on_view(member, msg, actions);
         return;

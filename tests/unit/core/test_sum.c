@@ -936,6 +936,92 @@ static void test_deadline_without_quorum(void **state)
     assert_true(waited > 0);
 }
 
+/* --- numbers that nobody comes to ---------------------------------------- */
+
+static void hear(struct sum_member *member, struct sum_actions *actions,
+                 const struct sum_msg *msg)
+{
+    sum_member_step(member,
+                    &(struct sum_event){.kind = SUM_EVENT_MESSAGE,
+                                        .now = member->now + 1,
+                                        .msg = msg},
+                    actions);
+}
+
+/* A member of two, the other of whom says what it likes on link 0. */
+static void meet(struct sum_member *member, struct sum_actions *actions)
+{
+    const struct sum_options options = {
+        .self = {.name = "honest", .place = "here", .incarnation = 1},
+        .first = true,
+        .group = 7,
+        .least = 1,
+        .members_max = 4,
+        .size_max = 1024,
+        .beat_us = SECOND_US,
+        .dead_us = DEAD_US,
+        .retry_us = MS_US,
+        .retry_max_us = SECOND_US,
+        .give_up_us = GIVE_UP_US};
+    struct sum_msg hello = {
+        .kind = SUM_HELLO,
+        .version = SUM_VERSION,
+        .who = {.name = "rogue", .place = "there", .incarnation = 2}};
+    struct sum_msg join = {.kind = SUM_JOIN, .number = 1};
+
+    sum_member_init(member, &options);
+    sum_member_step(member,
+                    &(struct sum_event){.kind = SUM_EVENT_START, .now = 1},
+                    actions);
+    hear(member, actions, &hello);
+    hear(member, actions, &join);
+    assert_int_equal(member->view.count, 2);
+    assert_int_equal(member->view.number, 2);
+}
+
+static void test_absurd_numbers(void **state)
+{
+    static struct sum_member member;
+    static struct sum_action list[SUM_ACTIONS];
+    struct sum_actions actions = {.list = list, .capacity = SUM_ACTIONS};
+    struct sum_view view;
+    struct sum_msg said[6];
+
+    (void)state;
+    meet(&member, &actions);
+    view = member.view;
+    for (uint32_t i = 0; i < 6; i++)
+        said[i] = (struct sum_msg){.number = 2};
+    said[0].kind = said[1].kind = SUM_VIEW;
+    said[0].view = said[1].view = &view;
+    said[2].kind = SUM_COLLECT;
+    said[2].ballot = UINT64_MAX;
+    said[3].kind = SUM_PROPOSE;
+    said[3].ballot = UINT64_MAX - 255;
+    said[4].kind = SUM_STATE;
+    said[4].state.committed = UINT64_MAX;
+    said[5].kind = SUM_ACCEPT;
+    said[5].ballot = UINT64_MAX;
+    for (uint32_t i = 0; i < 6; i++) {
+        meet(&member, &actions);
+        view = member.view;
+        view.number = i == 0 ? UINT64_MAX : 3;
+        view.call = i == 1 ? UINT64_MAX : member.view.call;
+        said[3].view = &view;
+        hear(&member, &actions, &said[i]);
+        assert_false(member.links[0].used);
+        assert_true(member.view.number <= 3 && member.view.call <= 2);
+        assert_true(member.promised < 4096 && member.ballot_seen < 4096);
+    }
+    /* What may have been missed is taken. */
+    meet(&member, &actions);
+    view = member.view;
+    view.number += 1000;
+    view.call += 100000;
+    hear(&member, &actions, &said[0]);
+    assert_int_equal(member.view.number, 1002);
+}
+
 static void test_same_seed_same_run(void **state)
 {
     struct world *a = play(5), *b = play(5);
@@ -1099,6 +1185,7 @@ int main(void)
         cmocka_unit_test(test_same_seed_same_run),
         cmocka_unit_test(test_oldest_comes_back),
         cmocka_unit_test(test_deadline_without_quorum),
+        cmocka_unit_test(test_absurd_numbers),
         cmocka_unit_test(test_one_fault),
         cmocka_unit_test(test_two_faults),
 #ifdef MUSTER_PLANTED_BUGS
