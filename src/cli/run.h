@@ -95,7 +95,9 @@ void run_show_steps(struct run *run, const struct optim_options *optim);
  * With --resume and no data, the run's own options are read. */
 MUST_CHECK enum err run_choose_folder(struct run *run, struct why *why);
 
-/* Make it, with the run's options. */
+/* Make it, once; of a name that was drawn it is one that nobody had made. */
+MUST_CHECK enum err run_make_folder(struct run *run, struct why *why);
+/* The same, with the run's options in it. */
 MUST_CHECK enum err run_open_folder(struct run *run, struct why *why);
 /* Once there is something to go on from, it is the last run: before, --resume
  * would find nothing, and hide the run before it. */

@@ -206,7 +206,7 @@ static enum err make_drawn(struct run *run, struct why *why)
     return err;
 }
 
-static enum err make_folder(struct run *run, struct why *why)
+enum err run_make_folder(struct run *run, struct why *why)
 {
     const struct options *options = &run->cli->options;
     const bool drawn = !option_given(options, OPT_RESUME) &&
@@ -239,7 +239,7 @@ enum err run_open_folder(struct run *run, struct why *why)
 {
     const bool resume = option_given(&run->cli->options, OPT_RESUME);
     int lock = -1;
-    enum err err = make_folder(run, why);
+    enum err err = run_make_folder(run, why);
 
     if (err == ERR_OK && run->setup->door == NULL) /* Which has it already. */
         err = format_lock(run->out, resume, &lock, why);

@@ -88,6 +88,9 @@ static enum err prepare(struct run *run, struct why *why)
         err = cluster_check_listen(options, why);
     if (err == ERR_OK)
         err = check_notice(options, why);
+    /* Owners are called to it while rows are loaded. */
+    if (err == ERR_OK && owners_wanted(&options->recipe))
+        err = run_make_folder(run, why);
     run->setup->folder = run->out;
     if (err == ERR_OK)
         err = setup_load(run->setup, &options->recipe, why);

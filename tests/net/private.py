@@ -5,6 +5,7 @@ that an owner sends, which is looked for byte by byte."""
 
 import os
 import random
+import signal
 import struct
 import sys
 from pathlib import Path
@@ -340,6 +341,29 @@ def coordinator(tap, wanted):
            "kill -9 of the coordinator: same hash", result)
 
 
+def drawn_folder(tap, wanted):
+    """Without --out: owners are called to the folder that the run goes on
+    in, and that --resume finds."""
+    def folders():
+        return sorted(path for path in Path("muster-runs").glob("*-*"))
+
+    process = start("train", "--owners", "3", "--chunk-rows", str(CHUNK),
+                    "--format", "json", *SLOW)
+    out = str(wait_for(folders, "a folder")[0])
+    joined = owners(place_of(out), ["a.svm", "b.svm", "c.svm"])
+    wait_step(out, 5)
+    kill(process.pid, signal.SIGTERM)
+    finish(process)
+    dismiss(joined)
+    tap.equal([str(path) for path in folders()], [out],
+              "without --out a run has one folder")
+    again = start("train", "--resume", "--format", "json")
+    joined = owners(place_of(out), ["a.svm", "b.svm", "c.svm"])
+    result = end(again)
+    tap.ok(result.get("hash") == wanted and not any(dismiss(joined)),
+           "... and goes on with --resume alone: same hash", result)
+
+
 def token(tap, wanted):
     run("token", "new", "cluster.token")
     for name in ("h0", "h1", "h2"):
@@ -441,6 +465,7 @@ def main():
     go_on(tap)
     replicas(tap, wanted)
     coordinator(tap, wanted)
+    drawn_folder(tap, wanted)
     token(tap, wanted)
     refusals(tap)
     strangers(tap)
