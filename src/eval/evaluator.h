@@ -90,10 +90,10 @@ evaluator_begin(struct evaluator *self, const struct computation *asked)
 }
 
 /* ERR_CANCELLED once `cancel` (may be NULL) is raised, which is looked at
- * between chunks.  ERR_TOOBIG: a chunk does not fit this scale, another may do;
- * ERR_RANGE: it is not finite or, where the scale is proved, does not fit.
- * ERR_CLOSED: the user's function said stop.  ERR_SHAPE: it cannot be asked
- * for that.  ERR_NOMEM. */
+ * between chunks, or what it computes at once of several.  ERR_TOOBIG: a chunk
+ * does not fit this scale, another may do; ERR_RANGE: it is not finite or,
+ * where the scale is proved, does not fit. ERR_CLOSED: the user's function said
+ * stop.  ERR_SHAPE: it cannot be asked for that.  ERR_NOMEM. */
 MUST_CHECK static inline enum err evaluator_run(struct evaluator *self,
                                                 const struct computation *asked,
                                                 const struct flag *cancel)

@@ -43,14 +43,16 @@ static void count_workers(struct setup *setup, const struct recipe *recipe)
     setup->slots = span->text != NULL ? (uint32_t)span->low : setup->local;
     if (owners_wanted(recipe))
         setup->slots = owners_files(recipe);
-    if (owners_wanted(recipe) && workers_ring(recipe) && setup->local == 0)
-        setup->local = 1;
     /* A run that is kept has a coordinator, and so at least one worker. */
     if (setup->slots == 0 &&
         (listens || (keeps_state(recipe) && !setup->terms.alone))) {
         setup->slots = 1;
         setup->local = listens ? 0 : 1;
     }
+    /* Whoever calls a ring is of it. */
+    if (workers_ring(recipe) && setup->local == 0 &&
+        (listens || owners_wanted(recipe)))
+        setup->local = 1;
     if (span->text != NULL && !recipe_given(recipe, OPT_N) && !listens)
         setup->local = setup->slots;
     if (setup->slots == 0 && setup->terms.simulated)

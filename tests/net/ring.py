@@ -161,6 +161,14 @@ def asked(tap):
            "a report of a ring says nothing of codes", report)
 
 
+def one_here(tap):
+    """Whoever calls a ring need not say that it is of it."""
+    result = train("gen:gmm:400,5", "--steps", 3, *RING, "--listen",
+                   "127.0.0.1:0")
+    tap.ok(result.get("hash") and result["workers"]["joined"] == 1,
+           "with --listen and no -n one peer is here", result)
+
+
 def refused(tap):
     cases = {
         "a code": ["--code", "frc"], "relays": ["--fanout", 2],
@@ -230,6 +238,7 @@ def main():
     resume(tap, wanted)
     intruders(tap)
     asked(tap)
+    one_here(tap)
     refused(tap)
     tap.done()
 

@@ -5,11 +5,12 @@
  *
  *     loop thread                      compute thread (+ its pool)
  *       messages, beats, timers  --->    chunks [first, end) into the tally
- *       CANCEL: raise a flag             looks at the flag between chunks
+ *       CANCEL: raise a flag             looks at the flag between units
  *                                <---    done
  *
- * Heartbeats are the loop thread's only real work, so that no amount of
- * computing delays them.
+ * A unit is a chunk, or what the evaluator computes at once.  Heartbeats are
+ * the loop thread's only real work, so that no amount of computing delays them,
+ * but for pieces so quick that the other thread's waking would take longer.
  */
 #ifndef NODE_WORKER_NODE_H
 #define NODE_WORKER_NODE_H
