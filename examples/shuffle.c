@@ -284,6 +284,8 @@ static void worker_train(struct worker *worker, uint32_t pass)
 {
     const struct setting *set = worker->set;
     const double rate = 1.0 / set->columns / (1 + pass);
+    uint64_t first = worker->state; /* Dealt once: it never moves on. */
+    uint64_t *state = set->dealing == DEAL_EACH ? &worker->state : &first;
     uint32_t count = 0;
 
     get(worker->master, worker->weights, set->columns * sizeof(double));
@@ -291,11 +293,12 @@ static void worker_train(struct worker *worker, uint32_t pass)
         if (worker->plan.home[row] == worker->me)
             worker->share[count++] = row;
     for (uint32_t i = 0; i < count; i++) {
-        /* The rest in an order drawn as it goes; unless nothing is dealt. */
-        const uint32_t at =
-            set->dealing == DEAL_EACH
-                ? i + (uint32_t)(draw(&worker->state) % (count - i))
-                : i;
+        /* An order drawn as it goes: a new one in each pass if rows are dealt
+         * in each, the first again if they are dealt once, so that the two
+         * differ from the second pass on; the file's if they never are. */
+        const uint32_t at = set->dealing == DEAL_NEVER
+                                ? i
+                                : i + (uint32_t)(draw(state) % (count - i));
         const double *x = row_at(worker, worker->share[at]);
         double residual = x[set->columns];
 

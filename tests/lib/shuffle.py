@@ -118,11 +118,14 @@ def wrong_bit():
 
 
 def shuffling_helps():
-    """Each pass, once, never: in this order at the end."""
+    """Each pass, once, never: in this order at the end.  Once and each are
+    one run up to the first deal."""
     runs = {way: shuffled(f"--rows 1024 --passes 20 --shuffle {way}")
             for way in ("each", "once", "never")}
     gaps = [run["losses"][-1] - run["least_loss"] for run in runs.values()]
     assert 0 < gaps[0] < gaps[1] / 2 < gaps[2] / 4, gaps
+    assert runs["once"]["losses"][0] == runs["each"]["losses"][0], runs
+    assert runs["once"]["losses"][1] != runs["each"]["losses"][1], runs
     assert runs["once"]["sent_bytes"] == runs["never"]["sent_bytes"] == 0
 
 
