@@ -4,7 +4,8 @@
  *
  * An experiment calls lab_run for each run and reads numbers from the JSON that
  * the run printed, which stays in the experiment's folder: every number on a
- * page comes from such a file, or is the paper's and marked so.  The first
+ * page comes from such a file, is the paper's and marked so, or is a constant
+ * of which the page says where it comes from.  The first
  * failure is kept; from then on lab_run does nothing and numbers are NaN, so
  * that experiments need not look after every line.
  */
