@@ -91,6 +91,20 @@ def numbers_come_from_runs(tap, folder):
            f"{folder.name}: page, CSV and SVG are of its runs", wrong)
 
 
+def means_of_seeds(tap, folder):
+    """FlexEnt's seconds a step are of all seeds, as all else in the table."""
+    data = json.loads((folder / "data.json").read_text())
+    runs = [command["result"]["runs"] for command in data["commands"]
+            if "--compare" in command["line"]
+            and "gen:digits" in command["line"]]
+    arms = [row for row in data["tables"][1]["rows"] if row[0] == "alike"]
+    steps = [sum(run[i]["mean_step_s"] for run in runs) / len(runs)
+             for i in range(len(arms))]
+    tap.ok(len(runs) == 3 and len(arms) == 8 and all(
+        abs(float(arm[3]) - step) < .006 for arm, step in zip(arms, steps)),
+           "flexent: seconds a step are the seeds' mean", (arms, steps))
+
+
 def pages(tap, names):
     paths = [f"out/{name}/index.html" for name in names]
     light, said = looked_at(paths)
@@ -120,6 +134,7 @@ def main():
     tap.ok(done.returncode == 0, "all of them run", done.stderr[-2000:])
     for name in names:
         numbers_come_from_runs(tap, Path("out", name))
+    means_of_seeds(tap, Path("out/flexent"))
     results = Path("out/results.md").read_text()
     tap.ok(all(f"muster reproduce {name} " in results for name in names),
            "results.md has a chapter for each")

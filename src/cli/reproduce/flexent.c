@@ -39,7 +39,7 @@ static const char *const arms[ARMS] = {"wait",    "steal",  "abandon",
 
 /* What one seed of one arm came to. */
 struct found {
-    double error, accuracy;
+    double step_s, error, accuracy;
 };
 
 struct cell {
@@ -88,7 +88,8 @@ static const json_t *run_of(const json_t *runs, uint32_t arm)
  */
 static struct found look_at(const json_t *run, double until_s)
 {
-    struct found found = {.accuracy = (double)NAN};
+    struct found found = {.step_s = lab_number(run, "mean_step_s"),
+                          .accuracy = (double)NAN};
     const json_t *point;
     size_t i;
     double errors = 0;
@@ -165,19 +166,21 @@ static void add_difference(json_t *table, const struct cell *cell, enum arm one,
             half[1]);
 }
 
-static void add_arms(json_t *table, const struct cell *cell, const json_t *runs)
+/* Means of the seeds. */
+static void add_arms(json_t *table, const struct cell *cell)
 {
     for (uint32_t arm = 0; arm < ARMS; arm++) {
+        double step_s = 0;
         double error = 0;
         double accuracy = 0;
 
         for (uint32_t i = 0; i < cell->seeds; i++) {
+            step_s += cell->found[arm][i].step_s / cell->seeds;
             error += cell->found[arm][i].error / cell->seeds;
             accuracy += part(&cell->found[arm][i], false) / cell->seeds;
         }
         lab_row(table, "%s|%u %%|%s|%.2f|%.3f|%.2f", cell->labels, cell->size,
-                arms[arm], lab_number(run_of(runs, arm), "mean_step_s"), error,
-                accuracy);
+                arms[arm], step_s, error, accuracy);
     }
 }
 
@@ -212,14 +215,15 @@ static void one_cell(struct lab *lab, const struct tables *tables,
         for (uint32_t arm = 0; arm < ARMS; arm++)
             cell.found[arm][seed] = look_at(run_of(runs, arm), end);
     }
-    add_arms(tables->arms, &cell, runs);
+    add_arms(tables->arms, &cell);
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         add_difference(tables->differences, &cell, pairs[i][0], pairs[i][1]);
     if (drawn) {
         char title[96];
 
         (void)snprintf(title, sizeof title,
-                       "Test accuracy against time, labels %s", labels);
+                       "Test accuracy against time, labels %s, seed %u", labels,
+                       cell.seeds - 1);
         draw_curves(lab, runs, labels, title);
     }
 }
@@ -271,18 +275,24 @@ static void run_flexent(struct lab *lab)
     draw_entropy(lab, lab->quick ? "gen:digits:800" : "gen:digits:10000");
     tables.arms = lab_table(
         lab, "Eight primary workers, one of them 10 times as slow, one shadow",
-        "labels|size|arm|s/step|error of the gradient|accuracy at the "
-        "same time, %");
+        "labels|size|arm|s/step|error of the gradient|accuracy when shrink "
+        "ends, %");
     tables.differences =
         lab_table(lab, "Differences between runs of the same seed, 95 %",
-                  "labels|size|difference|error of the gradient|accuracy, "
-                  "points");
+                  "labels|size|difference|error of the gradient|accuracy when "
+                  "shrink ends, points");
     for (size_t i = 0; i < count; i++) {
         one_cell(lab, &tables, "alike", alike, sizes[i], i == 0);
         one_cell(lab, &tables, "skewed", skewed, sizes[i], i == 0);
     }
     if (!lab->virtual_time)
         real_times(lab, skewed);
+    lab_remark(lab,
+               "Seconds a step, errors and accuracies are means of %u seeds; "
+               "the plots of accuracy show the last of them alone. Accuracy is "
+               "compared at one time, at which shrink has made its last step: "
+               "a slower arm has made fewer by then.",
+               lab->quick ? 3 : SEEDS_MAX);
     lab_remark(lab,
                "alike: workers have rows of every class. skewed: rows are in "
                "the order of their labels, so that each worker has one class "
