@@ -78,6 +78,8 @@ def numbers_come_from_runs(tap, folder):
             rows = list(csv.reader(file))
         if rows != [table["columns"], *table["rows"]]:
             wrong.append(table["title"])
+        if len(set(table["columns"])) < len(table["columns"]):
+            wrong.append(("two columns of one name", table["columns"]))
         if any("nan" in cell for row in table["rows"] for cell in row):
             wrong.append(("nan", table))
     for plot in data["plots"]:

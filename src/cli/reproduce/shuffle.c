@@ -46,8 +46,8 @@ static double each_deal(const json_t *run, const char *bytes)
 
 static const struct lab_chart bytes_chart = {
     .table = "Bytes that a master sends for one shuffle, caches of p = 1/2",
-    .columns = "workers|shares and caches|coded, multicast|formula|uncoded, "
-               "unicast|formula|coded of uncoded",
+    .columns = "workers|shares and caches|rows|coded, multicast|formula, "
+               "coded|uncoded, unicast|formula, uncoded|coded of uncoded",
     .file = "bytes",
     .title = "Bytes of coded shuffling",
     .x = "workers",
@@ -73,8 +73,9 @@ static void against_formula(struct lab *lab, struct compared *rows)
             const double sent = each_deal(coded, "sent_bytes");
             const double all = each_deal(plain, "sent_bytes");
 
-            lab_row(drawn.table, "%u|%s|%.0f|%.0f|%.0f|%.0f|%.4f", sizes[i],
-                    placements[k], sent, each_deal(coded, "formula_bytes"), all,
+            lab_row(drawn.table, "%u|%s|%.0f|%.0f|%.0f|%.0f|%.0f|%.4f",
+                    sizes[i], placements[k], lab_number(coded, "rows"), sent,
+                    each_deal(coded, "formula_bytes"), all,
                     each_deal(plain, "formula_uncoded_bytes"), sent / all);
             lab_point(drawn.lines[k], sizes[i], sent / all);
             if (k > 0)
@@ -102,18 +103,27 @@ static void without_multicast(struct lab *lab, struct compared *rows)
         {"coded, multicast (UDP)", true, true},
         {"coded, unicast: sent to each that needs it", true, false},
     };
-    json_t *table = lab_table(
-        lab, "Four workers, with multicast and without",
-        "way|messages of a shuffle|bytes|bytes of headers|sent again");
+    json_t *table =
+        lab_table(lab, "Four workers, with multicast and without",
+                  "way|different messages of a shuffle|sendings|bytes|bytes of "
+                  "headers|bytes sent again");
 
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         const json_t *run = count_bytes(lab, rows, 4, "balanced", ways[i].coded,
                                         ways[i].multicast);
 
-        lab_row(table, "%s|%.0f|%.0f|%.0f|%.0f", ways[i].name,
-                each_deal(run, "messages"), each_deal(run, "sent_bytes"),
-                each_deal(run, "head_bytes"), each_deal(run, "resent_bytes"));
+        lab_row(table, "%s|%.0f|%.0f|%.0f|%.0f|%.0f", ways[i].name,
+                each_deal(run, "messages"),
+                each_deal(run, "sent_bytes") / lab_number(run, "row_bytes"),
+                each_deal(run, "sent_bytes"), each_deal(run, "head_bytes"),
+                each_deal(run, "resent_bytes"));
     }
+    lab_remark(lab, "Four workers: coded messages are the same with multicast "
+                    "and without, but without it each is sent once to every "
+                    "worker that wants a row of it, as often as rows are "
+                    "wanted. Unicast is a stream whose order both ends know: "
+                    "its messages need no header; a datagram's says which "
+                    "message it is.");
 }
 
 /* Sets of workers that want different numbers of rows pad: less, the more rows
@@ -215,7 +225,8 @@ const struct experiment experiment_shuffle = {
         "ones pad. Without multicast (TCP, clouds: gamma(n) = 1) a coded "
         "message goes to each worker by itself and coding saves nothing. What "
         "SGD gains is of shuffling, coded or not: rows sorted by label, left "
-        "where they lie, hold it up for many passes. A program of its own, "
+        "where they lie, hold it up for many passes; shuffled once, they are "
+        "visited in the same drawn order in every pass. A program of its own, "
         "examples/shuffle.c.",
     .run = run_shuffle,
 };
