@@ -27,6 +27,9 @@ addEventListener("load", () => {
     return {wide: page.documentElement.scrollWidth, frame: +frame.width,
             plots: [...page.querySelectorAll("svg")].map(
               s => s.getBoundingClientRect().width),
+            tables: [...page.querySelectorAll(".scroll")].map(
+              s => ({cut: s.scrollWidth > s.clientWidth, shade:
+                frame.contentWindow.getComputedStyle(s).backgroundAttachment})),
             ink: style.color, paper: style.backgroundColor};
   });
   document.body.textContent = JSON.stringify(out);
@@ -115,6 +118,12 @@ def pages(tap, names):
     tap.equal(len(light), len(paths) * len(WIDTHS), "every page was drawn")
     wide = [seen for seen in light if seen["wide"] > seen["frame"]]
     tap.equal(wide, [], "no page is wider than its window")
+    tables = [table for seen in light if seen["frame"] == WIDTHS[0]
+              for table in seen["tables"]]
+    cut = [table for table in tables if table["cut"]]
+    tap.ok(2 * len(cut) < len(tables) and
+           all(re.search("local.*scroll", table["shade"]) for table in cut),
+           "narrow: most tables wrap, the others show that they go on", tables)
     plots = [len(json.loads(Path(path).with_name("data.json").read_text())
                  ["plots"]) for path in paths for _ in WIDTHS]
     tap.ok(all(width > 200 for seen in light for width in seen["plots"]) and
