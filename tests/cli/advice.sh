@@ -8,6 +8,9 @@ npy() {
 printf 'a,y\n1,$5\n2,$7\n3,$5\n' >money.csv
 info money.csv
 info money.csv --categorical auto,y
+printf 'a,y,signup\n1,0,2019-11-02\n2,1,2020-01-03\n' >date.csv
+info date.csv
+info date.csv --label y --drop signup
 (npy '|u1' 2,2 && printf '\1\2\3\4') >x.npy
 (npy '<U1' 2, && printf 'a\0\0\0b\0\0\0') >words.npy
 npy '|O' 2, >objects.npy

@@ -192,14 +192,20 @@ static const char *plainly(struct span field, const char *disguise)
                : "as plain numbers";
 }
 
-/* What to do about a number in disguise; a label is not to be dropped.  Amounts
- * and times seldom come twice, and a category that does not is of no use. */
+/* What to do about a number in disguise; a label is not to be dropped, but may
+ * be the label only because it is the last column and nobody named another.
+ * Amounts and times seldom come twice, and a category that does not is of no
+ * use. */
 static enum err say_disguise(struct span field, const char *disguise,
                              bool label, struct why *why)
 {
     return why_set(why, ERR_FORMAT,
-                   "'%s' is %s, not a plain number; write the column's values "
-                   "%s%s (if they are names of %s, --categorical auto,COLUMN)",
+                   "%s'%s' is %s, not a plain number; write the column's "
+                   "values %s%s (if they are names of %s, --categorical "
+                   "auto,COLUMN)",
+                   label ? "it is read as the label, and --label NAME takes "
+                           "another column; "
+                         : "",
                    quote(field).text, disguise, plainly(field, disguise),
                    label ? "" : ", or leave it out with --drop",
                    label ? "classes" : "categories");
