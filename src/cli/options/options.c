@@ -260,7 +260,8 @@ static enum err take_flag(struct options *options, const char *word,
         return why_set(why, ERR_RANGE,
                        "--config: a file of flags cannot name another; put its "
                        "lines here");
-    return option_set(options, id, value, origin, why);
+    return setting_add(setting_of(options, id), option_row(id), value, origin,
+                       why);
 }
 
 static enum err take_positional(struct options *options, uint32_t index,

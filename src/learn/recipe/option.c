@@ -228,6 +228,26 @@ enum err setting_put(struct setting *setting, const struct option *row,
     return ERR_OK;
 }
 
+enum err setting_add(struct setting *setting, const struct option *row,
+                     const char *text, enum origin origin, struct why *why)
+{
+    char *both;
+    size_t size;
+    enum err err;
+
+    if (!row->adds || *text == '\0' || setting->text == NULL ||
+        setting->origin != origin)
+        return setting_put(setting, row, text, origin, why);
+    size = strlen(setting->text) + 1 + strlen(text) + 1;
+    both = mem_new(size, 1);
+    if (both == NULL)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    (void)snprintf(both, size, "%s,%s", setting->text, text);
+    err = setting_put(setting, row, both, origin, why);
+    mem_free(both);
+    return err;
+}
+
 enum err setting_copy(struct setting *to, const struct setting *from)
 {
     CHECK(to->text == NULL);

@@ -35,6 +35,7 @@ struct option {
     const char *shown;   /* What people are told of a default worked out. */
     const char *help;    /* One line. */
     enum value_kind kind;
+    bool adds;        /* TEXT: a list with commas, longer by each mention. */
     trait_set traits; /* What it means to code/rules.h if it is given. */
     /* TEXT of a grammar: ERR_OK, or a sentence; NULL: any will do. */
     enum err (*check)(const char *text, struct why *why);
@@ -56,6 +57,11 @@ struct setting {
 /* Read the text as the row says, unless a stronger origin spoke before.
  * ERR_RANGE with a sentence, or ERR_NOMEM; the value is then as it was. */
 MUST_CHECK enum err setting_put(struct setting *setting,
+                                const struct option *row, const char *text,
+                                enum origin origin, struct why *why);
+/* The same, or where the row's mentions add up and one of this origin was there
+ * before, behind that with a comma between. */
+MUST_CHECK enum err setting_add(struct setting *setting,
                                 const struct option *row, const char *text,
                                 enum origin origin, struct why *why);
 /* Over a setting that has no value. */

@@ -59,12 +59,13 @@ static const struct option table[RECIPE_OPTIONS] = {
                          .help = "idx, npy, npz: the labels of --test"},
     [OPT_CATEGORICAL] = {.name = "categorical",
                          .kind = VALUE_TEXT,
+                         .adds = true,
                          .value = "COLUMNS",
                          .shown = "auto",
                          .help = "csv, tsv: columns that are one-hot: names "
                                  "or numbers (:2 is a place) with commas, all, "
                                  "none, or auto: those of words; "
-                                 "auto,zip: zip besides",
+                                 "auto,zip: zip besides; may be repeated",
                          .traits = TRAIT(CATEGORIES)},
     [OPT_PAIRS] = {.name = "pairs",
                    .kind = VALUE_FLAG,
@@ -91,10 +92,11 @@ static const struct option table[RECIPE_OPTIONS] = {
                      .traits = TRAIT(MEANS)},
     [OPT_DROP] = {.name = "drop",
                   .kind = VALUE_TEXT,
+                  .adds = true,
                   .value = "COLUMNS",
                   .help = "tables: columns to leave out, names or numbers "
                           "with commas (:1 is the first even if one is called "
-                          "1)",
+                          "1); may be repeated",
                   .traits = TRAIT(READING) | TRAIT(DROP)},
     [OPT_WEIGHT] =
         {.name = "weight",
