@@ -200,6 +200,14 @@ class Handle:
 
 
 def text_of(value):
+    """As the command line has it: lists and tuples with commas."""
+    if isinstance(value, (list, tuple)):
+        texts = [text_of(item) for item in value]
+        for text in texts:
+            if "," in text:
+                raise ValueError(f"{text!r} has a comma in it, which no item of a list may have; "
+                                 "a column has its place for a name, too: ':2' is the second")
+        return ",".join(texts)
     if isinstance(value, bool):
         return "yes" if value else "no"
     return repr(value) if isinstance(value, float) else str(value)

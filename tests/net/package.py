@@ -346,6 +346,17 @@ with warnings.catch_warnings(record=True) as told:
     muster.LogisticRegression(solver="sgd", max_iter=2).fit(X, Y)
 print(len(told) == 1, "raise max_iter (1)" in str(told[0].message), muster.__version__[0].isdigit())
 """,
+    "columns by lists are those of the same text with commas": """
+open("t.csv", "w").write("id,day,a,y\\n" + "".join(
+    f"{i},2020-01-0{i % 7 + 1},{i % 5},{int(i % 5 + i % 3 > 2)}\\n" for i in range(40)))
+text = muster.fit("t.csv", drop="id,day")
+for names in ["id", "day"], ("id", "day"), [1, ":2"]:
+    print(muster.fit("t.csv", drop=names).hash == text.hash)
+try:
+    muster.fit("t.csv", drop=["id,day"])
+except ValueError as error:
+    print("comma" in str(error))
+""",
     "a parameter of another type is an error that names it": """
 def named(word, f, *args, **more):
     try:
