@@ -200,6 +200,7 @@ IN_SENTENCES = {"add n N,": "add workers=N,", "leave out n, listen and out": "le
                 "and address", "after steps passes": "after max_iter passes",
                 "shape HEIGHTxWIDTHxCHANNELS": "shape=(height, width, channels)",
                 "say model linear": "take NetRegressor", "say model softmax": "take NetClassifier",
+                "valid .2 patience 10": "early_stopping=True",
                 "clip 1": "recipe={'clip': 1}", "more steps": "a larger max_iter",
                 "or a larger l2 helps": "or more penalty (a smaller C, a larger alpha) helps"}
 

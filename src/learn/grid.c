@@ -333,6 +333,9 @@ enum err grid_take_best(const struct grid *grid, struct setup *setup,
     enum err err = set_values(grid, best, recipe, NULL, 0, why);
 
     setup->model = grid->trial[best].model;
+    for (uint32_t i = 0; i < grid->axes; i++)
+        setup->length_tried |=
+            grid->axis[i].id == OPT_PASSES || grid->axis[i].id == OPT_STEPS;
     if (grid->trial[best].staff != NULL)
         staff_take(setup, grid->trial[best].staff);
     if (err == ERR_OK)

@@ -69,6 +69,7 @@ struct setup {
     double audit; /* ... or to this share. */
     /* Problem. */
     bool loaded, has_test, has_valid; /* Which of the three are there. */
+    bool length_tried; /* A grid has chosen the passes or steps by itself. */
     bool intercept;
     const struct family *family; /* NULL: linear models. */
     enum model_kind model;       /* Of a network: what its outputs are. */

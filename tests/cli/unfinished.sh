@@ -21,6 +21,10 @@ for more in "" "--test small.csv" "--valid 0.2"; do
 done
 "$MUSTER" train t.csv --net "dense32 relu dense3" --passes 10 -n 2 -q | grep -A1 '^ended'
 "$MUSTER" train t.csv --net "dense32 relu dense3" --passes 10 -q --format json | grep -o '"unfinished": [a-z]*'
+echo "--- a grid that tried other passes knows better, one that did not does not"
+for axis in passes=5,10 "batch=128,200 passes=10" lr=.001,.002; do
+    "$MUSTER" train t.csv m --net "dense32 relu dense3" --passes 10 --grid "$axis" --valid 0.2 -q | grep -c 'still falling'
+done
 echo "--- and not"
 awk 'BEGIN { print "a,y"; for (i = 0; i < 300; i++) print i % 2 * 10 + i % 7 / 10 "," i % 2 }' >easy.csv
 "$MUSTER" train easy.csv --net "dense8 relu dense2" --passes 1000 --test easy.csv -q | grep -A1 '^ended'

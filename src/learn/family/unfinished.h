@@ -12,8 +12,9 @@
  * markedly less, on the rows it was trained on? */
 bool unfinished(const struct setup *setup, const struct train_result *result);
 
-/* That, and what to do, in `text`; NULL: it is not so. */
-#define UNFINISHED_TEXT 160u
+/* That, and what to do, in `text`; NULL: it is not so, or a grid has seen how
+ * rows held out fared with more and with fewer. */
+#define UNFINISHED_TEXT 256u
 const char *unfinished_sentence(const struct setup *setup,
                                 const struct train_result *result,
                                 char text[UNFINISHED_TEXT]);
