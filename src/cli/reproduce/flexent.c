@@ -151,7 +151,7 @@ static double part(const struct found *found, bool error)
 static void add_difference(json_t *table, const struct cell *cell, enum arm one,
                            enum arm other)
 {
-    double mean[2], half[2];
+    double mean[2] = {0}, half[2] = {0};
 
     for (uint32_t k = 0; k < 2; k++) {
         double apart[SEEDS_MAX];
