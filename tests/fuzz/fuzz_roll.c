@@ -400,7 +400,7 @@ static void offer(struct link *link, uint32_t twist)
 
     msg.offer = (struct roll_offer){
         .version = MSG_VERSION - (twist == 1),
-        .name = "o",
+        .name = {'o', (char)('0' + (twist == 6 ? 0 : file % 10))},
         .rows = twist == 2 ? UINT32_MAX : 5 + 3 * file,
         .cols = twist == 3 ? DIMS + 1 : 3 + file % 3,
         .label_count = file == FILES - 1 ? 0 : 2,

@@ -193,6 +193,17 @@ def strangers(tap):
            "`muster stop` at one of them ends all, at one step", ended)
 
 
+def one_name(tap):
+    """While owners are called: two of one name are told apart at once."""
+    first = peer("a", "n-a", *STEPS)
+    done = run("train", *ALL, *RING, *STEPS, "--data-private", "b.svm",
+               "--name", "a", "--peers", address_of("n-a"))
+    tap.ok(done.returncode != 0 and "has the same name" in
+           done.stdout + done.stderr, "turned away: another's name", done)
+    first.terminate()
+    finish(first)
+
+
 def waits_no_longer(tap):
     """--owner-wait."""
     first = peer("a", "w-a", *STEPS, "--owner-wait", "1")
@@ -217,6 +228,7 @@ def main():
     killed(tap, star("star", *STEPS))
     refused(tap)
     strangers(tap)
+    one_name(tap)
     waits_no_longer(tap)
     tap.done()
 

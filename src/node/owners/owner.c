@@ -78,6 +78,16 @@ static const struct owner *another(const struct owner *owners,
     return at;
 }
 
+bool owners_named(const struct owner *owners, const struct owner *but,
+                  const struct roll_offer *offer)
+{
+    for (const struct owner *at = owners; at != NULL; at = at->next)
+        if (at != but && at->offered && strcmp(at->name, offer->name) == 0 &&
+            !digest_equal(&at->part, &offer->part))
+            return true;
+    return false;
+}
+
 bool owners_agree(const struct owner *owners, const struct owner *but,
                   const struct roll_offer *offer)
 {

@@ -33,6 +33,9 @@ bool owner_keep(struct owner *owner, const struct roll_offer *offer);
 void owner_drop(struct owner **owners, struct owner *owner);
 /* Different files among those who are here: several may offer one. */
 uint32_t owners_parts(const struct owner *owners);
+/* Has another who is here, with another file, the name of the offer? */
+bool owners_named(const struct owner *owners, const struct owner *but,
+                  const struct roll_offer *offer);
 /* Has the offer the columns of those who are here, but for one of them?  They
  * agree among themselves, so any of them tells. */
 bool owners_agree(const struct owner *owners, const struct owner *but,

@@ -160,6 +160,9 @@ static const char *objection(const struct roll *roll, const struct owner *owner,
     if (roll->stage != STAGE_OFFERS &&
         parts_find(roll->parts, &offer->part) == roll->parts->count)
         return too_many;
+    if (owners_named(roll->owners, owner, offer))
+        return "an owner of other rows who is here has the same name; each "
+               "needs one of its own (--name)";
     if (!owners_agree(roll->owners, owner, offer))
         return other_columns;
     if (!owners_alike(roll->owners, owner, offer))
