@@ -16,6 +16,11 @@ for file in first swapped rows bare bare_first; do
 done
 echo "--- labels that are not to be believed"
 "$MUSTER" predict first.csv m out --label none
+echo "--- the label by another name: why there are no metrics, and how"
+sed '1s/y/target/' first.csv >renamed.csv
+"$MUSTER" predict renamed.csv m out --force 2>&1
+"$MUSTER" predict renamed.csv m out --force --label target 2>&1 | sed 's/metrics .*/metrics/'
+"$MUSTER" predict renamed.csv m out --force --label none 2>&1
 echo "--- what does not fit"
 cut -d, -f1,2,4 first.csv >narrow.csv
 "$MUSTER" predict narrow.csv m 2>&1

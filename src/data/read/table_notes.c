@@ -67,6 +67,22 @@ static void note_numbers(const struct source_options *options,
     }
 }
 
+/* Rows to predict need no label, but a column that nobody knows may be it by
+ * another name; then metrics are expected, and there are none. */
+static void note_unjudged(const struct source_options *options,
+                          const struct csv *csv)
+{
+    const struct schema *const known = csv->wanted.known;
+
+    if (options->unlabelled && options->label == NULL &&
+        csv->columns.strangers > 0 && csv->columns.label >= csv->cols &&
+        known->label_name[0] != '\0')
+        source_note(options,
+                    "%s: no column %s, the label of the training table, so "
+                    "nothing is judged (--label NAME takes another column)",
+                    source_shown(options), quote_text(known->label_name).text);
+}
+
 /* What was made of the columns that nobody said anything about. */
 void table_note_columns(const struct source_options *options,
                         const struct csv *csv)
@@ -86,8 +102,10 @@ void table_note_columns(const struct source_options *options,
                     columns->strangers == 1 ? "" : "s",
                     columns->strangers == 1 ? "is" : "are",
                     csv_shown(csv, columns->stranger).text);
-    if (csv->wanted.known != NULL)
+    if (csv->wanted.known != NULL) {
+        note_unjudged(options, csv);
         return;
+    }
     if (csv->first.run && options->header == HEADER_AUTO)
         source_note(options,
                     "%s: the first line counts up from %s and is taken for a "

@@ -130,7 +130,10 @@ static void test_columns_are_found_by_name(void **state)
     assert_row("id,c,b,a\nx,3,2,1\n", &encoder, wanted, NAN);
     assert_string_equal(notes, FILE_NAME
                         ": 1 column that the model was not trained on is left "
-                        "alone, the first is column 1 (id)\n");
+                        "alone, the first is column 1 (id)\n" FILE_NAME
+                        ": no column y, the label of the training table, so "
+                        "nothing is judged (--label NAME takes another "
+                        "column)\n");
     assert_refused("a,c,y\n1,3,0\n",
                    (struct source_options){.encoder = &encoder},
                    FILE_NAME ": line 1: no column 'b', which the model was "
