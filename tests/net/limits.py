@@ -64,8 +64,8 @@ for kib, args in ((180000, ["--steps", "60"]),
 for kib in range(18000, 34000, 1000):
     code, result, err = run(kib * 1024, "-n", "2", "--out", f"tight{kib}",
                             kind=resource.RLIMIT_AS)
-    # 127: the system could not even load the program.
-    tap.ok(code == 127 or (code, result.get("hash")) == (0, WANTED) or
+    # 127, or a library's own words: the program could not even be loaded.
+    tap.ok(code == 127 or "GnuTLS initialization" in err or (code, result.get("hash")) == (0, WANTED) or
            code == 1 and "memory" in result.get("error", ""),
            f"{kib} KiB: the model, or a sentence about memory",
            f"{code} {result} {err}")
