@@ -293,9 +293,10 @@ static int run_setup(struct cli *cli, struct setup *setup,
 
     if (err == ERR_OK)
         err = choose_steps(rivals, &options->recipe, &why);
-    setup->terms.sampled = samples(rivals);
-    if (err == ERR_OK)
+    if (err == ERR_OK) {
+        setup->terms.sampled = samples(rivals);
         err = setup_workers(setup, &options->recipe, &why);
+    }
     if (err == ERR_OK)
         err = check_rules(options, setup, &why);
     if (err == ERR_OK && option_flag(options, OPT_COMPUTE))
