@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 variant := $(or $(SAN),release)
 version = $(shell sed -n "s/^ *version: '\(.*\)',/\1/p" meson.build)
 
-.PHONY: all run worlds test check check-long valgrind lint format bench cover \
+.PHONY: all run worlds engines test test-engines check check-long valgrind lint format bench cover \
 	install dist deb clean help
 
 all: ## build build/muster
@@ -20,11 +20,18 @@ run: all ## build, then watch a training run survive on eight local workers
 worlds: all ## one training in many worlds, one hash: instruction sets, kills, ...
 	@examples/worlds.py
 
+engines: all ## one training under ssh, Slurm, MPI, Dask, ...: one hash
+	@examples/engines.py
+
 check: ## unit tests, short simulations, command-line goldens: half a minute
 	@tools/run_tests.py $(if $(SAN),--variant $(SAN)) check
 
 test: ## everything a change must pass: check, lint, sanitizers, real processes
 	@tools/run_tests.py test
+
+test-engines: ## Muster under other launchers: needs their packages, which it installs
+	@tools/deps.sh engines || true
+	@tools/run_tests.py engines
 
 check-long: ## test, and the long campaigns
 	@tools/run_tests.py long

@@ -165,6 +165,7 @@ int main(int count, char **arguments)
     options.least = (uint32_t)world;
     options.bytes_max = UINT64_C(256) << 20;
     options.token_file = getenv("TOKEN_FILE");
+    options.plain = getenv("PLAIN") != NULL;
     if (rank > 0 && read(road[0], address, sizeof address) <= 0)
         return 2;
     if ((rank == 0 ? muster_group_host(&options, &group, why)

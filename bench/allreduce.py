@@ -1,14 +1,20 @@
 #!/usr/bin/env python3
 """An all-reduce beside Open MPI's and gloo's: every process has its own result.
 
-Turns of muster_sum, of MPI_Allreduce and of torch's gloo, in short processes one
-after the other, PAIRS times; of each the median over the pairs of the median
-call, and the median of the ratios within a pair.  Ours is exact and bears deaths;
-theirs round as they go, and end when one does.
+Turns of muster_sum, of MPI_Allreduce and of gloo, in short processes one after the
+other, PAIRS times; of each the median over the pairs of the median call, and the
+median of the ratios within a pair.  Ours is exact and bears deaths; theirs round
+as they go, and end when one does.
 
     bench/allreduce.py [PROCESSES ...]         # 2 4; TURNS=30 PAIRS=5 MOST=104857600
-                                               # TOKEN=1: ours by links, with TLS;
-                                               # MPI over tcp, without, as is gloo"""
+    ROADS=shm,mpi bench/allreduce.py           # some of these:
+
+    shm      muster_sum by shared memory        mpi      Open MPI, as it likes
+    plain    muster_sum by TCP, without TLS     mpi-tcp  Open MPI, over its tcp
+    tls      muster_sum by TCP, with TLS        gloo     torch's, or GLOO=program
+                                                         (allreduce_gloo.cc), by TCP
+
+What goes by memory is compared with "shm", what goes by TCP with "plain"."""
 
 import os
 import statistics
@@ -29,6 +35,9 @@ ENV = {**os.environ, "LD_LIBRARY_PATH": str(ROOT / "build/release/src"),
        "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1",
        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMP_NUM_THREADS": "1",
        "GLOO_SOCKET_IFNAME": "lo"}
+MPI_TCP = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,tcp"}
+BESIDE = {"mpi": "shm", "mpi-tcp": "plain", "gloo": "plain"}
+ROADS = os.environ.get("ROADS", "shm,plain,tls,mpi,mpi-tcp,gloo").split(",")
 
 
 def gloo_rank(rank, world, store, turns, kind, sizes):
@@ -67,29 +76,37 @@ def gloo(world, turns, kind, *sizes):
                              [int(size) for size in sizes]), nprocs=int(world))
 
 
-def figures(*command):
+def figures(environment, *command):
     """{size: (microseconds, of processors)}, or None: it is not there."""
-    done = subprocess.run([str(word) for word in command], env=ENV, text=True,
-                          capture_output=True)
+    done = subprocess.run([str(word) for word in command], text=True,
+                          env={**ENV, **environment}, capture_output=True)
     if done.returncode != 0:
         sys.stderr.write(done.stderr[-300:])
         return None
     return {int(size): (float(wall), float(cpu)) for size, wall, cpu in
-            (line.split() for line in done.stdout.splitlines())}
+            (line.split() for line in done.stdout.splitlines()
+             if line[:1].isdigit())}
 
 
-def sides(world, kind):
-    yield "muster", (BENCH / "allreduce", world, TURNS, kind)
-    yield "mpi", ("mpirun", "-n", world, BENCH / "allreduce_mpi", TURNS, kind)
-    yield "gloo", (PYTHON, __file__, "gloo", world, TURNS, kind)
+def sides(world, kind, token):
+    ours = BENCH / "allreduce", world, TURNS, kind
+    mpi = "mpirun", "-n", world, BENCH / "allreduce_mpi", TURNS, kind
+    gloo = [os.environ["GLOO"]] if "GLOO" in os.environ else [PYTHON, __file__,
+                                                              "gloo"]
+    every = {"shm": ({}, ours),
+             "plain": ({"TOKEN_FILE": token, "PLAIN": "1"}, ours),
+             "tls": ({"TOKEN_FILE": token}, ours),
+             "mpi": ({}, mpi), "mpi-tcp": (MPI_TCP, mpi),
+             "gloo": ({}, (*gloo, world, TURNS, kind))}
+    return [(name, *every[name]) for name in ROADS]
 
 
-def compare(world, kind):
+def compare(world, kind, token):
     seen = {}
     for _ in range(PAIRS):
-        for name, command in sides(world, kind):
+        for name, environment, command in sides(world, kind, token):
             if seen.get(name, True) is not None:
-                got = figures(*command, *SIZES)
+                got = figures(environment, *command, *SIZES)
                 seen[name] = got and [*seen.get(name, []), got]
     load = os.getloadavg()[0]
     print(f"{world} processes, {kind} (load {load:.0f}): microseconds of a call "
@@ -102,24 +119,22 @@ def compare(world, kind):
             wall, cpu = (statistics.median(row[size][k] for row in rows)
                          for k in (0, 1))
             cells.append(f"{name} {wall:10.1f} ({cpu:10.1f})")
-            if name != "muster":
+            if seen.get(BESIDE.get(name)):
                 ratio, saved = (statistics.median(
                     row[size][k] / ours[size][k]
-                    for row, ours in zip(rows, seen["muster"])) for k in (0, 1))
+                    for row, ours in zip(rows, seen[BESIDE[name]])) for k in (0, 1))
                 cells.append(f"{ratio:5.2f} ({saved:5.2f}) x")
         print(f"{size:10} " + "  ".join(cells), flush=True)
 
 
 def main(worlds):
     with tempfile.TemporaryDirectory() as folder:
-        if os.environ.get("TOKEN"):
-            ENV["TOKEN_FILE"] = f"{folder}/token"
-            ENV.update(OMPI_MCA_pml="ob1", OMPI_MCA_btl="self,tcp")
-            subprocess.run([ROOT / "build/muster", "token", "new",
-                            ENV["TOKEN_FILE"]], check=True)
+        token = f"{folder}/token"
+        subprocess.run([ROOT / "build/muster", "token", "new", token],
+                       stdout=subprocess.DEVNULL, check=True)
         for world in worlds:
             for kind in os.environ.get("TYPES", "i64 f32").split():
-                compare(world, kind)
+                compare(world, kind, token)
 
 
 # Its processes are started anew and read this file, too.

@@ -47,12 +47,13 @@ struct counts {
 };
 
 /* After each round; the first is a gradient. */
-static bool count(void *context, const struct trainer *trainer)
+static bool count(void *context, const struct trainer *trainer, bool last)
 {
     const struct optim *const optim = &trainer->optim;
     struct counts *counts = context;
     const struct ask ask = optim_next(optim);
 
+    (void)last;
     if (optim->evaluations == 1)
         counts->hessians = 0;
     counts->evaluations = optim->evaluations;

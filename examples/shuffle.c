@@ -47,6 +47,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "shuffle_plan.h"
@@ -352,24 +353,45 @@ static bool is_lost(struct worker *worker, uint32_t index)
     return lost;
 }
 
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Takes the datagram that waits; false: it is none of those that are missing
+ * here.  Anybody on this host may speak to the group. */
+static bool hear_one(struct worker *worker, uint32_t pass)
+{
+    struct datagram got;
+
+    if (recv(worker->group, &got, sizeof got, MSG_DONTWAIT) !=
+            (ssize_t)(HEAD_BYTES + row_bytes(worker->set)) ||
+        got.run != worker->run || got.pass != pass ||
+        got.index >= worker->messages.count || !is_mine(worker, got.index) ||
+        is_lost(worker, got.index))
+        return false;
+    decode(worker, got.index, got.body);
+    return true;
+}
+
 static void hear_window(struct worker *worker, uint32_t pass, uint32_t from,
                         uint32_t to)
 {
     struct pollfd heard = {.fd = worker->group, .events = POLLIN};
-    struct datagram got;
+    int64_t until = now_ms() + PATIENCE_MS;
     uint32_t missing;
 
     while ((missing = first_missing(worker, from, to)) != NONE_LEFT) {
-        if (poll(&heard, 1, PATIENCE_MS) == 0) {
+        const int64_t left = until - now_ms();
+
+        if (left <= 0)
             put(worker->master, &missing, sizeof missing);
+        else if (poll(&heard, 1, (int)left) <= 0 || !hear_one(worker, pass))
             continue;
-        }
-        if (recv(worker->group, &got, sizeof got, 0) ==
-                (ssize_t)(HEAD_BYTES + row_bytes(worker->set)) &&
-            got.run == worker->run && got.pass == pass &&
-            got.index < worker->messages.count && is_mine(worker, got.index) &&
-            !is_lost(worker, got.index))
-            decode(worker, got.index, got.body);
+        until = now_ms() + PATIENCE_MS;
     }
     put(worker->master, &missing, sizeof missing);
 }

@@ -487,6 +487,11 @@ struct muster_group_options {
     const char *token_file; /* Of the cluster (muster token new); NULL: on one
                                machine. */
     const char *name;       /* Of this member; NULL: host name and process. */
+    uint32_t plain;         /* 1: all but greetings and beats goes as it is,
+                               without TLS, between members that both say so.
+                               All prove the token first; but whoever is on
+                               the way can read and change vectors and views,
+                               as with MPI and gloo. */
 };
 
 struct muster_sum_info {

@@ -83,7 +83,8 @@ links() {
 check "... a program links its library" links
 pages() {
     gzip -dc at/usr/share/man/man1/muster.1.gz | grep -q '^\.TH' &&
-        gzip -dc at/usr/share/doc/muster/changelog.gz | grep -q "^## $version"
+        gzip -dc at/usr/share/doc/muster/changelog.gz | grep -m 1 '^## ' |
+        grep -qx "## $version ([0-9-]*)"
 }
 check "... its manual page, its changes" pages
 echo 1..$count

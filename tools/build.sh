@@ -37,7 +37,16 @@ tools/deps.sh build
 if [ "$what" = tests ]; then
     tools/deps.sh test
     set -- "$@" -Dtests=true
+    tools/deps.sh mpi || echo "build.sh: --topology mpi is not tested" >&2
 fi
+
+# Programs for the MPIs that are there: one file each.
+mpis=
+for mpi in openmpi mpich; do
+    ! command -v "mpicc.$mpi" >/dev/null || mpis="$mpis mpicc.$mpi"
+done
+[ -n "$mpis" ] || ! command -v mpicc >/dev/null || mpis=' mpicc'
+set -- "$@" "-Dmpi=$(echo $mpis | tr ' ' ,)"
 
 # Configure when the folder is new or lacks an option that is wanted now.
 options=$dir/options.txt
@@ -53,7 +62,13 @@ if [ ! -e "$options" ] || [ ! -e "$dir/build.ninja" ]; then
 fi
 
 target=all
-[ "$what" = tests ] || ! [ -e src/cli/main.c ] || target='muster library examples/shuffle'
+[ "$what" = tests ] || ! [ -e src/cli/main.c ] || {
+    target='muster library examples/shuffle'
+    for mpi in $mpis; do
+        mpi=${mpi#mpicc.}
+        target="$target muster-${mpi%cc}"
+    done
+}
 echo "building $dir"
 aloud_on_failure ninja -C "$dir" build.ninja # Some meson.build was edited.
 quiet=--quiet # Warnings only; on a terminal, a line of progress too.

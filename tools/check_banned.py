@@ -77,6 +77,7 @@ HEADERS_SOMEWHERE = {
                   "plan/": "JSON in files", "cli/": "--format json",
                   "node/": "answers to muster status",
                   "learn/card/": "model cards"},
+    "mpi.h": {"node/fixed/mpi.c": "ranks of an MPI job"},
     "zlib.h": {"data/": "compressed data files"},
     "zstd.h": {"data/": "compressed data files"},
     "signal.h": {"cli/": "names of signals"},

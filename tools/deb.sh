@@ -32,7 +32,7 @@ mv "$root"/usr/lib/python3.*/*-packages/muster \
     "$root/usr/lib/python3/dist-packages/muster"
 rm -rf "$root"/usr/lib/python3.*
 strip --strip-unneeded "$root/usr/bin/muster" \
-    "$root/usr/libexec/muster/shuffle" "$root"/usr/lib/*/libmuster.so.*.*
+    "$root"/usr/libexec/muster/* "$root"/usr/lib/*/libmuster.so.*.*
 strip --strip-debug "$root"/usr/lib/*/libmuster.a
 gzip -9n "$root/usr/share/man/man1/muster.1"
 doc=$root/usr/share/doc/muster
@@ -59,7 +59,7 @@ Section: science
 Priority: optional
 Depends: $depends
 Recommends: python3, python3-numpy
-Suggests: python3-sklearn
+Suggests: python3-sklearn, openmpi-bin, mpich
 Installed-Size: $(du -sk "$root/usr" | cut -f1)
 Description: distributed training that ends with the same bits
  Muster trains linear models, SVMs, softmax and neural networks on machines of

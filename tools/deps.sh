@@ -12,14 +12,19 @@ packages_of() {
     test)
         echo libcmocka-dev valgrind qemu-user-static gcc-aarch64-linux-gnu \
              libc6-dev-arm64-cross liblinear-tools iproute2 openssl clang python3-pandas \
-             python3-scipy python3-sklearn python3-venv chromium ;;
+             python3-scipy python3-sklearn python3-venv chromium openssh-server ;;
+    mpi)
+        echo openmpi-bin libopenmpi-dev mpich libmpich-dev ;;
     lint)
         echo clang-format clang-tidy cppcheck ;;
     bench)
         # Also what the optional tests/lib/gradients.py compares with.
         echo python3-torch libopenblas-dev openmpi-bin libopenmpi-dev ;;
+    engines)
+        echo python3-distributed python3-pandas python3-yaml buildah mmdebstrap \
+             slurmctld slurmd slurm-client munge ;;
     *)
-        echo "deps.sh: no group named $1; there are build test lint bench" >&2
+        echo "deps.sh: no group named $1; there are build test mpi lint bench engines" >&2
         exit 2 ;;
     esac
 }
@@ -35,6 +40,14 @@ missing() {
         *) printf '%s ' "$package" ;;
         esac
     done
+}
+
+# Daemons among them are for tests, which start their own: none is started here.
+hold_daemons() {
+    policy=/usr/sbin/policy-rc.d
+    [ ! -e "$policy" ] || return 0
+    held=$policy
+    printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod 755 "$policy"
 }
 
 install() {
@@ -59,7 +72,9 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 echo "installing $absent"
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+held=
+trap 'rm -f "$log" $held' EXIT
+hold_daemons
 # Package lists may be missing (a fresh image) or too old; then fetch them.
 ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1 && install $absent || {
     apt-get update -qq >"$log" 2>&1 && install $absent || {

@@ -31,7 +31,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-TIERS = ["check", "test", "long"]
+TIERS = ["check", "test", "long"]  # Each holds those before it.
+ALONE = ["engines"]  # These by themselves.
 GRACE_S = 0.5  # How long after a program's end its children may still die.
 TAIL_LINES = 40  # How much of a failed program's output is shown.
 DETAIL_CHARS = 400  # Of a line that says how a test failed, in the summary.
@@ -84,9 +85,9 @@ def read_suites(path):
         if not line.strip() or line.startswith("#"):
             continue
         words = line.split(None, 5)
-        if len(words) < 6 or words[1] not in TIERS:
+        if len(words) < 6 or words[1] not in TIERS + ALONE:
             sys.exit(f"{path}: line {number}: expected name, tier "
-                     f"({', '.join(TIERS)}), variant, jobs, timeout, what")
+                     f"({', '.join(TIERS + ALONE)}), variant, jobs, timeout, what")
         name, tier, variant, jobs, timeout, what = words
         kind, _, argument = what.partition(" ")
         if kind not in ("unit", "dir", "golden", "tap", "exit"):
@@ -353,7 +354,8 @@ def interrupted(number, _frame):
 
 
 def chosen_suites(options):
-    tiers = TIERS[:TIERS.index(options.tier) + 1]
+    tiers = [options.tier] if options.tier in ALONE else \
+        TIERS[:TIERS.index(options.tier) + 1]
     for suite in read_suites(ROOT / "tests" / "suites.txt"):
         if suite.tier not in tiers:
             continue
@@ -369,7 +371,7 @@ def chosen_suites(options):
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("tier", nargs="?", choices=TIERS, default="check")
+    parser.add_argument("tier", nargs="?", choices=TIERS + ALONE, default="check")
     parser.add_argument("--variant")
     parser.add_argument("--only", default="")
     parser.add_argument("--update", action="store_true")

@@ -66,7 +66,7 @@ Score = structure("Score", "d accuracy,d auc,d f1,d precision,d recall,d logloss
                   "d objective,q steps")
 Function = structure("Function", "u dims,u chunks,q rows,p gradient,p hessvec,p context")
 GroupOptions = structure("GroupOptions", "u least,u members_max,u give_up_s,q bytes_max,"
-                         "s listen,s token_file,s name")
+                         "s listen,s token_file,s name,u plain")
 SumInfo = structure("SumInfo", "i included,q call,u contributed,u members,s who")
 
 WATCH = C.CFUNCTYPE(C.c_int, C.c_void_p, C.POINTER(Progress))

@@ -12,7 +12,7 @@ TYPES = {"float64": DOUBLE, "float32": 2, "int64": 9}  # By the name of a dtype.
 class Group:
     """Begin a group, or join the one at `address`: any member's will do.
     Options: least, members_max, give_up_s, bytes_max, listen, token_file,
-    name."""
+    name, plain."""
 
     def __init__(self, address=None, **options):
         known = [name for name, _ in GroupOptions._fields_[1:]]

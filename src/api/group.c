@@ -44,6 +44,8 @@ static enum err check(const struct muster_group_options *o, struct why *why)
         return why_set(why, ERR_SHAPE, "least is more than members_max");
     if (o->bytes_max > SUM_BYTES_MAX)
         return why_set(why, ERR_SHAPE, "bytes_max must be at most 256 MiB");
+    if (o->plain > 1)
+        return why_set(why, ERR_SHAPE, "plain must be 0 or 1");
     return ERR_OK;
 }
 
@@ -56,6 +58,7 @@ static enum err be_member(struct muster_group *group,
         .join = join,
         .listen = o->listen,
         .token = &group->ways.token,
+        .plain = o->plain != 0,
         .members_max = o->members_max > 0 ? o->members_max : MEMBERS_DEFAULT,
         .least = o->least > 0 ? o->least : 1,
         .size_max = o->bytes_max > 0 ? o->bytes_max : BYTES_DEFAULT,

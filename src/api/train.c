@@ -13,7 +13,7 @@ struct watching {
 };
 
 /* After each step; an evaluation may be one of several. */
-static bool wants_more(void *context, const struct trainer *trainer)
+static bool wants_more(void *context, const struct trainer *trainer, bool last)
 {
     const struct optim *const optim = &trainer->optim;
     struct watching *watching = context;
@@ -26,6 +26,7 @@ static bool wants_more(void *context, const struct trainer *trainer)
         .weights = optim_weights(optim),
     };
 
+    (void)last;
     if (optim->step == watching->step)
         return true;
     watching->step = optim->step;

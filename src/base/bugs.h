@@ -49,6 +49,10 @@ enum planted_bug {
     BUG_SAMPLE_AGAIN,     /* ... draw the same rows in every step, ... */
     BUG_SAMPLE_TURNED,    /* ... shrink the wrong way, ... */
     BUG_SAMPLE_EXACT,     /* ... and call a step with one in it exact. */
+    BUG_SIZE_SOON,        /* Another size of samples: in mid-pass, ... */
+    BUG_SIZE_LOST,        /* ... not journaled, ... */
+    BUG_SIZE_OLD,         /* ... not told to who computes, ... */
+    BUG_SIZE_FORGOTTEN,   /* ... lost with a life of the coordinator. */
     BUG_RING_STALE_VIEW,  /* A ring: count a slice of another view, ... */
     BUG_RING_AGAIN,       /* ... feed a total twice, ... */
     BUG_RING_NO_STATE,    /* ... lose the state that a joiner is sent, ... */

@@ -3,7 +3,9 @@
  */
 #include <stdio.h>
 
+#include "cli/ranks.h"
 #include "cli/run.h"
+#include "node/fixed/mpi.h"
 #include "node/host/keep.h"
 #include "os/clock.h"
 #include "os/run/interrupt.h"
@@ -79,19 +81,40 @@ void run_show_steps(struct run *run, const struct optim_options *optim)
                           option_real(&run->cli->options, OPT_MAX_TIME) > 0;
 }
 
+static void announce_ranks(const struct run *run)
+{
+    const struct collective *const ranks = ranks_all(run->cli);
+    char name[MPI_NAME_SIZE];
+
+    if (ranks != NULL)
+        say_note(run->cli, "muster: %u rank%s of %s, %u thread%s each%s%s",
+                 collective_size(ranks), collective_size(ranks) == 1 ? "" : "s",
+                 mpi_name(name), run->setup->threads,
+                 run->setup->threads == 1 ? "" : "s",
+                 run_stays(run) ? "; run " : "",
+                 run_stays(run) ? run->out : "");
+}
+
 enum err run_alone(struct run *run, bool keeps, struct train_result *result,
                    struct why *why)
 {
     const time_us now = clock_now_us();
     enum err err;
 
-    run->fit = (struct fit){.setup = run->setup,
-                            .recipe = &run->cli->options.recipe,
-                            .stop = &run->stop,
-                            .context = run,
-                            .step = see,
-                            .keep_in = keeps ? keep_in : NULL,
-                            .kept = kept};
+    if (!ranks_first(run->cli))
+        screen_init(&run->screen, true);
+    run->fit = (struct fit){
+        .setup = run->setup,
+        .recipe = &run->cli->options.recipe,
+        .stop = &run->stop,
+        .context = run,
+        .step = see,
+        .ranks = ranks_all(run->cli),
+        .stays = run_stays(run),
+        .keep_in = keeps && ranks_first(run->cli) ? keep_in : NULL,
+        .kept = kept,
+    };
+    announce_ranks(run);
     run_show_steps(run, &run->setup->optim);
     run->screen.code = run->setup->code.name;
     run->screen.began_at = run->judged_at = now;

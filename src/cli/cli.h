@@ -36,6 +36,8 @@ struct cli {
     struct options options;
     bool json;
     bool quiet;
+    bool led; /* By `muster launch ranks`: other ranks have other parts. */
+    struct ranks *ranks; /* Of an MPI job: cli/ranks.h; NULL: none. */
 };
 
 struct command {
@@ -53,11 +55,17 @@ const struct command *command_list(size_t *count);
 /* NULL if there is none of that name. */
 const struct command *command_find(const char *name);
 
+/* `cli->command` with these words; returns the exit code.  The options are open
+ * afterwards. */
+int command_run(struct cli *cli, int argc, char *const *argv);
+
 int train_command(struct cli *cli);
 int join_command(struct cli *cli);
 int relay_command(struct cli *cli);
+int launch_command(struct cli *cli);
 int status_command(struct cli *cli);
 int stop_command(struct cli *cli);
+int set_command(struct cli *cli);
 int token_command(struct cli *cli);
 int data_command(struct cli *cli);
 int simulate_command(struct cli *cli);

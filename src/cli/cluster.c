@@ -113,6 +113,8 @@ static void see(void *context, const struct trace *trace)
     if (trace != NULL) {
         trace_file_event(&run->trace, trace);
         history_event(&run->history, trace, run->setup->shown_factor);
+        if (trace->kind == TRACE_JOINED) /* Of its first, and of the next's. */
+            history_look(run);
     }
     run_see(run, trace);
     if (trace == NULL) {

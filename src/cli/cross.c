@@ -115,9 +115,11 @@ int cross_command(struct run *run)
 
     if (err != ERR_OK)
         status = many_failed(&many, err, &why);
-    else if (run->cli->json)
-        show_json(run, &folds, trial, many.seconds);
     else
+        many_keep(run, trial, folds.count);
+    if (err == ERR_OK && run->cli->json)
+        show_json(run, &folds, trial, many.seconds);
+    else if (err == ERR_OK)
         show_text(run->setup, &folds, trial, many.seconds);
     many_close(&many);
     if (trial != NULL)

@@ -228,9 +228,10 @@ static int data_read(struct cli *cli, const char *what,
 
 static json_t *part_json(const struct prepared_part *part)
 {
-    return json_pack("{s:s, s:I, s:I}", "file", part->path, "rows",
+    return json_pack("{s:s, s:I, s:I, s:I}", "file", part->path, "rows",
                      (json_int_t)part->rows, "positives",
-                     (json_int_t)part->positives);
+                     (json_int_t)part->positives, "cols",
+                     (json_int_t)part->cols);
 }
 
 static int data_prepare(struct cli *cli, const char *what)
@@ -259,6 +260,11 @@ static int data_prepare(struct cli *cli, const char *what)
                      "a row\n",
                      made.train.path, made.train.rows, made.test.path,
                      made.test.rows, made.cols, made.entries_most);
+    if (!cli->json && made.train.cols < made.cols)
+        (void)printf("columns %u to %u are 0 in every training row; LIBSVM "
+                     "text leaves zeros out, so that `train` reads %u "
+                     "columns\n",
+                     made.train.cols + 1, made.cols, made.train.cols);
     return EXIT_DONE;
 }
 

@@ -183,7 +183,10 @@ static enum err report(struct run *run, const struct grid *grid, double seconds,
         show_text(grid, run->setup);
     if (option_given(&run->cli->options, OPT_SAVE))
         err = refit(run, grid, object, good, why);
-    else if (object == NULL)
+    else
+        many_keep(run, &grid->trial[grid->order[0]],
+                  grid->count * grid->folds.count);
+    if (!option_given(&run->cli->options, OPT_SAVE) && object == NULL)
         ending_folds(run->setup, &grid->trial[grid->order[0]]);
     if (object != NULL && err == ERR_OK)
         say_json(object);

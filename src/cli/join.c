@@ -8,14 +8,16 @@
 #include "learn/recipe/input.h"
 #include "learn/ring/joined.h"
 #include "learn/save.h"
+#include "node/fixed/mpi.h"
 #include "node/host/ways.h"
 #include "node/worker/worker_node.h"
 #include "os/file/depot.h"
 #include "os/file/file.h"
 #include "os/run/confine.h"
-#include "os/run/threads.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A coordinator that is gone for so long will not come back: better to free
  * the machine than to knock for ever. */
@@ -43,6 +45,23 @@ static enum err check_rules(const struct options *options, struct why *why)
     if (option_given(options, OPT_DATA_SHARED))
         choices_add(&choices, TRAIT(SHARED), NULL);
     return rules_check(&choices, why);
+}
+
+/* Processes of one command, which differ by their rank; a name is theirs for
+ * one life, and others may be called in by another mpirun. */
+static const char *own_name(const struct launcher *self,
+                            const struct token *token, char name[NAME_SIZE])
+{
+    char own[NAME_SIZE];
+    int size;
+
+    if (self->size < 2 || !token_is_cluster(token))
+        return NULL;
+    ways_own_name(own);
+    size = snprintf(name, NAME_SIZE, "rank%u-", self->rank);
+    (void)snprintf(name + size, NAME_SIZE - (size_t)size, "%.*s",
+                   (int)(NAME_SIZE - 1) - size, own);
+    return name;
 }
 
 /* --- a ring --------------------------------------------------------------- */
@@ -112,12 +131,101 @@ static int be_peer(struct cli *cli, const struct join_options *join,
     return err == ERR_OK ? EXIT_DONE : say_why(cli, err, &why);
 }
 
+/* --- a star: what people see --------------------------------------------- */
+
+#define REDRAW_US (100 * MS_US)
+
+/* Of all jobs, one after the other: a grid has many. */
+struct view {
+    const struct cli *cli;
+    const char *where;
+    uint32_t jobs, steps;
+    uint64_t before, chunks; /* Of the jobs before, and of this one. */
+    time_us began_at, drawn_at, now;
+    bool drawn; /* The line is on the terminal. */
+};
+
+static const char *kind_text(const char *kind)
+{
+    static const char *const text[][2] = {
+        {"linear", "a linear model"},
+        {"net", "a network"},
+        {"local", "local models"},
+        {"sequential", "passes over all rows"},
+        {"products", "coded products"},
+        {"shadow", "sums and samples"},
+        {"user", "a program's function"},
+    };
+
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++)
+        if (strcmp(kind, text[i][0]) == 0)
+            return text[i][1];
+    return kind;
+}
+
+static void draw(struct view *view)
+{
+    const unsigned long long done = view->before + view->chunks;
+
+    if (view->cli->quiet || isatty(STDERR_FILENO) == 0 ||
+        view->now - view->drawn_at < REDRAW_US)
+        return;
+    view->drawn_at = view->now;
+    view->drawn = true;
+    (void)fprintf(stderr, "\rstep %u  %llu chunks computed", view->steps, done);
+}
+
+static void see(void *context, const struct worker_news *news)
+{
+    struct view *view = context;
+
+    if (news->begins) {
+        view->before += view->chunks;
+        view->chunks = 0;
+        if (view->jobs++ == 0) {
+            view->began_at = news->now;
+            say_note(
+                view->cli, "muster: joined %s: %u rows in %u chunks, for %s",
+                view->where, news->rows, news->chunks, kind_text(news->kind));
+        }
+    }
+    view->steps = news->steps;
+    view->chunks = news->chunks_done;
+    view->now = news->now;
+    draw(view);
+}
+
+static void say_left(const struct cli *cli, const struct view *view)
+{
+    const uint64_t chunks = view->before + view->chunks;
+    const double elapsed_s =
+        (double)(view->now - view->began_at) / (double)SECOND_US;
+
+    if (view->drawn)
+        (void)fputc('\n', stderr);
+    if (cli->json)
+        say_json(json_pack("{s:s, s:I, s:I, s:I, s:f}", "left", "done", "jobs",
+                           (json_int_t)view->jobs, "steps",
+                           (json_int_t)view->steps, "chunks",
+                           (json_int_t)chunks, "elapsed_s", elapsed_s));
+    else if (view->jobs > 1)
+        say_note(cli,
+                 "muster: %llu chunks computed in %.1f s, for %u trainings",
+                 (unsigned long long)chunks, elapsed_s, view->jobs);
+    else if (view->jobs > 0)
+        say_note(cli, "muster: %llu chunks computed in %.1f s, up to step %u",
+                 (unsigned long long)chunks, elapsed_s, view->steps);
+}
+
 int join_command(struct cli *cli)
 {
     char depot[PATH_SIZE];
     const struct options *options = &cli->options;
     const char *where = option_text(options, OPT_ADDRESS);
     const char *token_file = option_text(options, OPT_TOKEN_FILE);
+    struct view view = {.cli = cli, .where = where};
+    const struct launcher self = launcher_find();
+    char name[NAME_SIZE];
     struct ways ways;
     bool ring = false;
     struct join_options join = {
@@ -126,7 +234,7 @@ int join_command(struct cli *cli)
         .interface = option_text(options, OPT_INTERFACE),
         .name = option_text(options, OPT_NAME),
         .threads = option_text(options, OPT_THREADS) == NULL
-                       ? threads_available()
+                       ? launcher_threads(&self)
                        : (uint32_t)option_count(options, OPT_THREADS),
         .give_up_us = GIVE_UP_US,
         .supply = {.depot = depot_of(options, depot),
@@ -139,6 +247,7 @@ int join_command(struct cli *cli)
                                    "coordinator") == 0},
         .notice = {.kind = option_text(options, OPT_PREEMPT_NOTICE),
                    .address = option_text(options, OPT_PREEMPT_ADDRESS)},
+        .watch = {.see = see, .context = &view},
     };
     struct why why = {0};
     int code;
@@ -168,6 +277,8 @@ int join_command(struct cli *cli)
         err = ways_open(where, token_file, false, &ways, &why);
     if (err != ERR_OK)
         return say_why(cli, err, &why);
+    if (join.name == NULL)
+        join.name = own_name(&self, &ways.token, name);
     say_note(cli, "muster: joining %s; SIGTERM leaves in good order", where);
     (void)confine_process(); /* It needs no other program. */
     err = join_run(&join, &why);
@@ -184,7 +295,6 @@ int join_command(struct cli *cli)
     if (option_text(options, OPT_SAVE) != NULL)
         say_aloud("muster: no model was written here: it is the coordinator's, "
                   "who saves it; peers of a ring have it, too");
-    if (cli->json)
-        say_json(json_pack("{s:s}", "left", "done"));
+    say_left(cli, &view);
     return EXIT_DONE;
 }

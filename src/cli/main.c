@@ -13,6 +13,7 @@
 #include "base/version.h"
 #include "cli/cli.h"
 #include "cli/files.h"
+#include "cli/ranks.h"
 #include "math/isa.h"
 #include "node/arithmetic.h"
 #include "os/log.h"
@@ -81,6 +82,23 @@ static const struct command commands[] = {
      "  muster relay trainer.example:7731 --listen 0.0.0.0:7732 --token-file "
      "cluster.token\n",
      relay_command},
+    {"launch",
+     {.command = CMD_LAUNCH,
+      .positional = {OPT_ENGINE},
+      .positional_count = 1,
+      .rest = true},
+     "ENGINE -- train ...",
+     "Train here with workers on other machines, started for you",
+     "The coordinator runs here, `muster join` there, with a key that goes "
+     "over "
+     "ssh.\n"
+     "Ctrl-C stops all of them; the state is saved.",
+     "  muster launch ssh --hosts node1,node2:4 -- train data.svm model.txt\n"
+     "  muster launch ssh --hostfile hosts --restart -- train data.svm -q\n"
+     "  muster launch ssh --hostfile hosts -- train --resume\n"
+     "  muster launch slurm --workers 4:32 -- train data.svm model.txt\n"
+     "  srun -n 8 muster launch ranks -- train data.svm model.txt --out run\n",
+     launch_command},
     {"data", POSITIONAL(CMD_DATA, OPT_DATA_ACTION, OPT_WHAT),
      "info|entropy|prepare|get WHAT",
      "Look at data, encode public data sets, download", NULL,
@@ -101,6 +119,13 @@ static const struct command commands[] = {
      "  muster stop muster-runs/0001-1a2b\n"
      "  muster stop 127.0.0.1:7731 --token-file cluster.token\n",
      stop_command},
+    {"set", POSITIONAL(CMD_SET, OPT_ADDRESS, OPT_SETTING),
+     "[ADDRESS] size=SHARE", "Change a run while it is under way",
+     "Samples (--code flexent) have another size from the next pass on, and\n"
+     "a resumed run draws the same ones.",
+     "  muster set muster-runs/0001-1a2b size=20%\n"
+     "  muster set 127.0.0.1:7731 size=20% --token-file cluster.token\n",
+     set_command},
     {"token", POSITIONAL(CMD_TOKEN, OPT_ACTION, OPT_FILE), "new FILE",
      "Make a key for runs on several machines",
      "A cluster token starts coordinators; a worker's token (--name, --from)\n"
@@ -222,7 +247,7 @@ static bool wants_json(int argc, char *const *argv)
     return json;
 }
 
-static int run_command(struct cli *cli, int argc, char *const *argv)
+int command_run(struct cli *cli, int argc, char *const *argv)
 {
     struct why why = {0};
     enum err err =
@@ -233,14 +258,16 @@ static int run_command(struct cli *cli, int argc, char *const *argv)
                    ? say_error(cli, EXIT_FAILED, "%s", why.text)
                    : say_error(cli, EXIT_USAGE, "%s", why.text);
     if (option_flag(&cli->options, OPT_HELP)) {
-        help_of(cli->command, cli->options.help_all);
+        if (ranks_first(cli))
+            help_of(cli->command, cli->options.help_all);
         return EXIT_DONE;
     }
     cli->json = strcmp(option_text(&cli->options, OPT_FORMAT), "json") == 0;
-    cli->quiet = option_flag(&cli->options, OPT_QUIET);
+    cli->quiet = option_flag(&cli->options, OPT_QUIET) || !ranks_first(cli);
     log_quiet(cli->quiet);
     if (option_flag(&cli->options, OPT_PRINT_CONFIG)) {
-        config_print(cli);
+        if (ranks_first(cli))
+            config_print(cli);
         return EXIT_DONE;
     }
     err = isa_choose(option_text(&cli->options, OPT_ISA), &why);
@@ -305,7 +332,8 @@ int main(int argc, char **argv)
     cli.command = command_find(as_command(argv[1]));
     if (cli.command == NULL)
         return unknown_command(&cli, argv[1]);
-    status = run_command(&cli, argc - 2, argv + 2);
+    ranks_expect(&cli, argc, argv);
+    status = ranks_close(&cli, command_run(&cli, argc - 2, argv + 2));
     options_close(&cli.options);
     log_end();
     if (fflush(stdout) != 0 || ferror(stdout) != 0) {

@@ -7,9 +7,13 @@
 #include <stdio.h>
 
 #include "cli/run.h"
+#include "cli/show/metrics_show.h"
 #include "learn/series/series.h"
 #include "os/clock.h"
+#include "os/file/file.h"
 #include "os/run/interrupt.h"
+
+#define KEPT_MAX 4096u
 
 /* Quick ones are over before a line could be read.  One call a line: other
  * threads speak too. */
@@ -59,15 +63,42 @@ static enum err open_series(struct many *many, struct why *why)
         .begin = begin,
         .trace = see};
     const enum err err = run_open_folder(run, why);
+    char path[FILE_PATH_SIZE];
 
     if (err != ERR_OK)
         return err;
+    file_path_in(run->out, SEARCH_FILE, path);
+    file_remove(path); /* It is under way again. */
     say_note(run->cli, "muster: %s%u worker%s%s, code %s; run %s",
              recipe_tries(options.recipe, OPT_N) ? "up to " : "",
              run->setup->slots, run->setup->slots == 1 ? "" : "s",
              run->setup->local < run->setup->slots ? " awaited" : "",
              setup_code_name(run->setup), run->out);
     return series_open(&options, &many->series, why);
+}
+
+/* Not worth failing for: it is shown, and shown again by --resume. */
+void many_keep(const struct run *run, const struct trial *best,
+               uint32_t trainings)
+{
+    char path[FILE_PATH_SIZE], line[256], text[KEPT_MAX];
+    json_t *object;
+    size_t size;
+
+    if (run->setup->slots == 0)
+        return;
+    metrics_list(&best->metrics, run->setup->metric, METRICS_SHOWN, line,
+                 sizeof line);
+    object = json_pack("{s:I, s:s, s:s, s:o, s:b}", "trainings",
+                       (json_int_t)trainings, "best", best->text, "line", line,
+                       "metrics", metrics_object(&best->metrics), "diverged",
+                       (int)best->diverged);
+    size = json_dumpb(object, text, sizeof text, JSON_REAL_PRECISION(17));
+    json_decref(object);
+    file_path_in(run->out, SEARCH_FILE, path);
+    if (size == 0 || size > sizeof text ||
+        file_write_atomic(path, text, size, 0600, NULL) != ERR_OK)
+        say_note(run->cli, "muster: %s could not be written", path);
 }
 
 /* --- both ----------------------------------------------------------------- */

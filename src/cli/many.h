@@ -28,6 +28,12 @@ void many_end(struct many *many);
 int many_failed(const struct many *many, enum err err, const struct why *why);
 void many_close(struct many *many);
 
+/* What a search with workers came to, in its folder, for `muster status`; of
+ * one whose best is trained on all rows that training tells. */
+#define SEARCH_FILE "search.json"
+void many_keep(const struct run *run, const struct trial *best,
+               uint32_t trainings);
+
 /* What there is to say of the workers. */
 void many_json(const struct run *run, json_t *object);
 

@@ -30,6 +30,7 @@ struct predict {
     struct confusion confusion; /* If it was asked for. */
     uint32_t top;               /* Labels of a row; 0: the one said. */
     bool csv, probabilities;
+    uint32_t shown[SOFTMAX_CLASSES_MAX]; /* Classes, as columns have them. */
 };
 
 static enum err take_options(struct predict *predict, struct why *why)
@@ -59,6 +60,28 @@ static void note(void *context, const char *sentence)
     say_note(context, "muster: %s", sentence);
 }
 
+/* Classes as they are shown.  A table has them as scikit-learn's classes_, in
+ * ascending order, whatever the model; lines are LIBLINEAR's, in the order of
+ * the model file: of two, what a positive score says first. */
+static void order_classes(struct predict *predict)
+{
+    const struct model_file *model = &predict->model;
+
+    for (uint32_t k = 0; k < model->classes; k++) {
+        uint32_t at = k;
+
+        if (!predict->csv) {
+            predict->shown[k] =
+                model->outputs == 1 ? model->classes - 1 - k : k;
+            continue;
+        }
+        for (; at > 0 && model->label[predict->shown[at - 1]] > model->label[k];
+             at--)
+            predict->shown[at] = predict->shown[at - 1];
+        predict->shown[at] = k;
+    }
+}
+
 static enum err judge_rows(struct predict *predict, struct why *why)
 {
     struct source_options source = input_options(&predict->cli->options.recipe);
@@ -68,6 +91,7 @@ static enum err judge_rows(struct predict *predict, struct why *why)
     source.note = note;
     source.note_context = predict->cli;
     predict->made.model = &predict->model;
+    order_classes(predict);
     err = predict_score(&predict->made, &source, why);
     if (err == ERR_OK && (predict->probabilities || predict->top > 0))
         err = predict_probabilities(&predict->made, why);
@@ -78,12 +102,6 @@ static enum err judge_rows(struct predict *predict, struct why *why)
     if (err == ERR_OK && option_flag(&predict->cli->options, OPT_CONFUSION))
         err = confusion_count(&predict->confusion, &predict->made, why);
     return err;
-}
-
-/* In the model file's order: of two, what a positive score says first. */
-static uint32_t shown_class(const struct model_file *model, uint32_t index)
-{
-    return model->outputs == 1 ? model->classes - 1 - index : index;
 }
 
 /* A label as the training table had it, behind `prefix`; in tables with quotes
@@ -153,12 +171,12 @@ static void put_head(const struct predict *predict, struct page *page)
          predict->csv && model->classes > 0 && k < model->outputs; k++) {
         page_put(page, model->outputs == 1 ? ",score" : ",");
         if (model->outputs > 1)
-            put_label(predict, "score_", model->label[k], page);
+            put_label(predict, "score_", model->label[predict->shown[k]], page);
     }
     for (uint32_t k = 0; predict->probabilities && k < model->classes; k++) {
         page_put(page, predict->csv ? "," : " ");
         put_label(predict, predict->csv ? "p_" : "",
-                  model->label[shown_class(model, k)], page);
+                  model->label[predict->shown[k]], page);
     }
     page_put(page, "\n");
 }
@@ -176,11 +194,10 @@ static void put_row(const struct predict *predict, uint32_t row,
     put_label(predict, "", predict_label(&predict->made, row), page);
     for (uint32_t k = 0;
          predict->csv && model->classes > 0 && k < model->outputs; k++)
-        page_put(page, ",%.17g", z[k]);
+        page_put(page, ",%.17g", z[model->outputs > 1 ? predict->shown[k] : k]);
     for (uint32_t k = 0; predict->probabilities && k < model->classes; k++)
-        page_put(
-            page, predict->csv ? ",%.17g" : " %.10g",
-            predict_probability(&predict->made, row, shown_class(model, k)));
+        page_put(page, predict->csv ? ",%.17g" : " %.10g",
+                 predict_probability(&predict->made, row, predict->shown[k]));
     page_put(page, "\n");
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/missing.h"
+#include "cli/ranks.h"
 #include "cli/run.h"
 #include "cli/show/ages.h"
 #include "cli/show/card.h"
@@ -89,7 +90,8 @@ static struct ages ages_of(const struct coordinator_stats *stats)
  */
 static bool has_folder(const struct run *run, const struct train_result *result)
 {
-    return run->out[0] != '\0' && (run->setup->slots > 0 || !result->finished);
+    return run->out[0] != '\0' &&
+           (run->setup->slots > 0 || run_stays(run) || !result->finished);
 }
 
 json_t *result_json(const struct run *run, const struct train_result *result,
@@ -142,6 +144,10 @@ json_t *result_json(const struct run *run, const struct train_result *result,
         (void)json_object_set_new(object, "disk_alarms",
                                   json_integer((json_int_t)stats->alarms));
     }
+    if (ranks_all(run->cli) != NULL)
+        (void)json_object_set_new(
+            object, "ranks",
+            json_integer(collective_size(ranks_all(run->cli))));
     if (setup->adapt)
         (void)json_object_set_new(object, "code_changes",
                                   json_integer((json_int_t)stats->switches));

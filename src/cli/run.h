@@ -34,8 +34,10 @@ struct run {
     struct history history;
     struct curve curve;
     char history_path[RUN_PATH_SIZE + 32];
-    time_us history_at; /* When it was last written. */
-    double *ended;      /* --resume of a run that was over: its weights ... */
+    time_us history_at;      /* When it was last written, ... */
+    time_us history_cost_us; /* ... how long that took, ... */
+    uint32_t history_died;   /* ... and how many deaths were in it. */
+    double *ended; /* --resume of a run that was over: its weights ... */
     uint32_t ended_dims, ended_steps; /* ... then. */
     bool announced;                   /* The join line was printed. */
     bool gathered;    /* Workers are here from another run: fit.h. */
@@ -104,6 +106,9 @@ MUST_CHECK enum err run_open_folder(struct run *run, struct why *why);
 MUST_CHECK enum err run_point_latest(struct run *run, struct why *why);
 /* Undo that, if the run was never begun and the folder was made for it. */
 void run_close_folder(const struct run *run);
+/* Is the folder of a run without workers one that somebody named, as its rank 0
+ * wants it to be kept? */
+bool run_stays(const struct run *run);
 /* A run in one process is over, and its model safe: remove its state. */
 void run_discard(struct run *run);
 
@@ -112,6 +117,8 @@ void run_discard(struct run *run);
 void history_choose(struct run *run);
 void history_write(const struct run *run, json_t *result);
 void history_tick(struct run *run, time_us now);
+/* Who is the coordinator now?  One may be gone before the first tick. */
+void history_look(struct run *run);
 
 /* Settings that --demo implies, where the user did not say otherwise. */
 MUST_CHECK enum err demo_settings(struct options *options, bool terminal,

@@ -294,9 +294,17 @@ void run_close_folder(const struct run *run)
     restore_latest(run);
 }
 
+/* A run alone is over before one would ask for it; a job may be queued again,
+ * and its --resume must find what was done. */
+bool run_stays(const struct run *run)
+{
+    return run->cli->ranks != NULL && run->out[0] != '\0' &&
+           name_of(run) == NULL;
+}
+
 void run_discard(struct run *run)
 {
-    if (run->fit.keep == NULL)
+    if (run->fit.keep == NULL || run_stays(run))
         return;
     keep_discard(run->fit.keep);
     fit_close(&run->fit);

@@ -1,13 +1,20 @@
 /*
- * status.c - `muster status` and `muster stop`.
+ * status.c - what is asked of a run that is under way: `muster status`, `stop`
+ * and `set`.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/cli.h"
+#include "cli/many.h"
+#include "cli/report/report_data.h"
+#include "code/preset.h"
+#include "node/host/format.h"
+#include "node/host/ways.h"
 #include "node/run/client.h"
 #include "os/file/file.h"
+
+#define SEARCH_MAX (64u << 10)
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -68,22 +75,53 @@ static void show_needed(const json_t *answer)
                      needed);
 }
 
+/* Peers of a ring that it knows and does not hear. */
+static json_int_t count_away(const json_t *workers)
+{
+    json_int_t away = 0;
+
+    for (size_t i = 0; i < json_array_size(workers); i++)
+        if (strcmp(text_of(json_array_get(workers, i), "state"), "away") == 0)
+            away++;
+    return away;
+}
+
+/* Of samples: "size 10%, 20% after step 40". */
+static void show_sizes(const json_t *answer)
+{
+    const json_t *size = json_object_get(answer, "size");
+    const json_t *next = json_object_get(answer, "next_size");
+
+    if (json_is_number(size))
+        (void)printf(", size %g%%", 100 * json_number_value(size));
+    if (json_is_number(next))
+        (void)printf(
+            ", %g%% after step %" JSON_INTEGER_FORMAT,
+            100 * json_number_value(next),
+            json_integer_value(json_object_get(answer, "next_size_step")));
+}
+
 static void show_text(const json_t *answer)
 {
     const json_t *workers = json_object_get(answer, "workers");
     const json_t *objective = json_object_get(answer, "objective");
     const size_t shown = json_array_size(workers);
     const json_int_t more = json_integer_value(json_object_get(answer, "more"));
-    const json_int_t all = (json_int_t)shown + more;
+    const json_int_t away = count_away(workers);
+    const json_int_t all = (json_int_t)shown + more - away;
 
     show_step(answer);
     if (json_is_number(objective))
         (void)printf("   loss %.6f", json_number_value(objective));
-    (void)printf("   %" JSON_INTEGER_FORMAT " worker%s, code %s%s\n", all,
-                 all == 1 ? "" : "s", text_of(answer, "code"),
-                 strcmp(text_of(answer, "phase"), "gathering") == 0
-                     ? "; waiting for workers"
-                     : "");
+    (void)printf("   %" JSON_INTEGER_FORMAT " worker%s", all,
+                 all == 1 ? "" : "s");
+    if (away > 0)
+        (void)printf(" and %" JSON_INTEGER_FORMAT " away", away);
+    (void)printf(", code %s", text_of(answer, "code"));
+    show_sizes(answer);
+    (void)printf("%s\n", strcmp(text_of(answer, "phase"), "gathering") == 0
+                             ? "; waiting for workers"
+                             : "");
     show_needed(answer);
     if (shown > 0)
         (void)printf("  %-16s %-8s %10s  %s\n", "worker", "state", "behind",
@@ -94,10 +132,116 @@ static void show_text(const json_t *answer)
         (void)printf("  and %" JSON_INTEGER_FORMAT " more\n", more);
 }
 
-/* Ask, and read the answer; NULL after saying why not. */
-static json_t *ask(struct cli *cli, enum ask_what what, int *status)
+/* --- a run that nobody is running ----------------------------------------- */
+
+/* No run is going on, so the exit code is that of one which does not answer. */
+static int say_standing(const struct cli *cli, const char *where,
+                        const json_t *result, json_int_t step)
 {
-    const char *where = option_text(&cli->options, OPT_ADDRESS);
+    const bool finished = json_is_true(json_object_get(result, "finished"));
+
+    if (cli->json)
+        say_json(json_pack("{s:b, s:b, s:I, s:O?}", "running", 0, "finished",
+                           (int)finished, "step", step, "hash",
+                           json_object_get(result, "hash")));
+    else if (finished)
+        (void)say_error(cli, EXIT_FAILED,
+                        "%.200s: finished at step %" JSON_INTEGER_FORMAT
+                        " with hash %s",
+                        where, step, text_of(result, "hash"));
+    else
+        (void)say_error(cli, EXIT_FAILED,
+                        "%.200s: nobody is running it; it %s at step "
+                        "%" JSON_INTEGER_FORMAT
+                        ", and `muster train --resume=%.200s` goes on",
+                        where, result != NULL ? "stopped" : "stands", step,
+                        where);
+    return EXIT_FAILED;
+}
+
+/* What a search left when it was over; NULL: nothing. */
+static json_t *load_search(const char *where)
+{
+    char path[FILE_PATH_SIZE];
+    uint8_t *bytes;
+    size_t size;
+    json_t *found;
+
+    file_path_in(where, SEARCH_FILE, path);
+    if (file_read_plain(path, SEARCH_MAX, &bytes, &size, NULL) != ERR_OK)
+        return NULL;
+    found = json_loadb((const char *)bytes, size, 0, NULL);
+    mem_free(bytes);
+    if (!json_is_object(found)) {
+        json_decref(found);
+        return NULL;
+    }
+    return found;
+}
+
+/* Folds and grids, which leave no journal.  False: it is none. */
+static bool show_search(const struct cli *cli, const char *where)
+{
+    char path[FILE_PATH_SIZE];
+    json_t *search;
+
+    file_path_in(where, SERIES_FILE, path);
+    if (!file_exists(path))
+        return false;
+    search = load_search(where);
+    if (cli->json)
+        say_json(json_pack("{s:b, s:b, s:O?}", "running", 0, "finished",
+                           (int)(search != NULL), "search", search));
+    else if (search == NULL)
+        (void)say_error(cli, EXIT_FAILED,
+                        "%.200s: nobody is running it; its search is not "
+                        "finished, and `muster train --resume=%.200s` goes on",
+                        where, where);
+    else
+        (void)say_error(
+            cli, EXIT_FAILED,
+            "%.200s: its search is finished, %" JSON_INTEGER_FORMAT
+            " trainings; %s%.200s%s%.200s%s",
+            where, json_integer_value(json_object_get(search, "trainings")),
+            text_of(search, "best")[0] != '\0' ? "best " : "",
+            text_of(search, "best"),
+            text_of(search, "best")[0] != '\0' ? ": " : "",
+            text_of(search, "line"),
+            json_is_true(json_object_get(search, "diverged")) ? "; it diverged"
+                                                              : "");
+    json_decref(search);
+    return true;
+}
+
+/* Of a folder: what its files say.  False: they say nothing, or somebody does
+ * run it and could only not be reached. */
+static bool show_standing(const struct cli *cli, const char *where, int *status)
+{
+    char path[FILE_PATH_SIZE];
+    json_t *data = NULL;
+
+    if (!file_is_folder(where) || format_check(where, NULL) != ERR_OK)
+        return false;
+    file_path_in(where, CONFIG_FILE, path);
+    if (!file_exists(path)) /* Not of `muster train`. */
+        return false;
+    file_path_in(where, LOCK_FILE, path);
+    if (file_locked(path))
+        return false;
+    *status = EXIT_FAILED;
+    if (report_standing(where, &data, NULL) != ERR_OK)
+        return show_search(cli, where);
+    *status =
+        say_standing(cli, where, json_object_get(data, "result"),
+                     json_integer_value(json_object_get(data, "last_step")));
+    json_decref(data);
+    return true;
+}
+
+/* Ask, and read the answer; NULL after saying why not. */
+static json_t *ask(struct cli *cli, const char *where,
+                   const struct msg_ask *question, int *status)
+{
     const char *token = option_text(&cli->options, OPT_TOKEN_FILE);
     char latest[RUN_PATH_SIZE];
     struct why why = {0};
@@ -127,9 +271,12 @@ static json_t *ask(struct cli *cli, enum ask_what what, int *status)
             say_error(cli, EXIT_FAILED, "%.200s: there is no such run", where);
         return NULL;
     }
-    err = client_ask(where, token, what, &text, &why);
+    err = client_ask(where, token, question, &text, &why);
     if (err != ERR_OK) {
-        *status = say_why(cli, err, &why);
+        if (question->what == ASK_STOP || question->what == ASK_SIZE ||
+            err == ERR_DENIED || err == ERR_FORMAT ||
+            !show_standing(cli, where, status))
+            *status = say_why(cli, err, &why);
         return NULL;
     }
     answer = json_loads(text, 0, NULL);
@@ -197,8 +344,10 @@ static void show_why(const json_t *answer)
 int status_command(struct cli *cli)
 {
     const bool why = option_flag(&cli->options, OPT_WHY_SLOW);
+    const struct msg_ask question = {.what = why ? ASK_WHY : ASK_STATUS};
     int status = EXIT_DONE;
-    json_t *answer = ask(cli, why ? ASK_WHY : ASK_STATUS, &status);
+    json_t *answer =
+        ask(cli, option_text(&cli->options, OPT_ADDRESS), &question, &status);
 
     if (answer == NULL)
         return status;
@@ -218,8 +367,10 @@ int status_command(struct cli *cli)
 
 int stop_command(struct cli *cli)
 {
+    const struct msg_ask question = {.what = ASK_STOP};
     int status = EXIT_DONE;
-    json_t *answer = ask(cli, ASK_STOP, &status);
+    json_t *answer =
+        ask(cli, option_text(&cli->options, OPT_ADDRESS), &question, &status);
 
     if (answer == NULL)
         return status;
@@ -228,6 +379,57 @@ int stop_command(struct cli *cli)
         return EXIT_DONE;
     }
     (void)printf("stopping after step %" JSON_INTEGER_FORMAT "\n",
+                 json_integer_value(json_object_get(answer, "step")));
+    json_decref(answer);
+    return EXIT_DONE;
+}
+
+/* "size=20%" as a share; false after saying why not. */
+static bool read_setting(struct cli *cli, const char *setting, double *size,
+                         int *status)
+{
+    struct why why = {0};
+
+    if (strncmp(setting, "size=", 5) != 0) {
+        *status = say_error(cli, EXIT_USAGE,
+                            "%.64s: what can change while a run is under way "
+                            "is the size of samples (--code flexent), as in "
+                            "size=20%%",
+                            setting);
+        return false;
+    }
+    if (preset_size(setting + 5, size, &why) == ERR_OK)
+        return true;
+    *status = say_error(cli, EXIT_USAGE, "%s", why.text);
+    return false;
+}
+
+int set_command(struct cli *cli)
+{
+    const char *where = option_text(&cli->options, OPT_ADDRESS);
+    const char *setting = option_text(&cli->options, OPT_SETTING);
+    struct msg_ask question = {.what = ASK_SIZE};
+    int status = EXIT_DONE;
+    json_t *answer;
+
+    if (setting == NULL && where != NULL && strchr(where, '=') != NULL) {
+        setting = where; /* Of the latest run. */
+        where = NULL;
+    }
+    if (setting == NULL)
+        return say_error(cli, EXIT_USAGE,
+                         "set what? write `muster set RUN size=20%%`");
+    if (!read_setting(cli, setting, &question.size, &status))
+        return status;
+    answer = ask(cli, where, &question, &status);
+    if (answer == NULL)
+        return status;
+    if (cli->json) {
+        say_json(answer);
+        return EXIT_DONE;
+    }
+    (void)printf("size %g%% after step %" JSON_INTEGER_FORMAT "\n",
+                 100 * question.size,
                  json_integer_value(json_object_get(answer, "step")));
     json_decref(answer);
     return EXIT_DONE;

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "cli/files.h"
 #include "cli/many.h"
+#include "cli/ranks.h"
 #include "cli/run.h"
 #include "cli/show/announce.h"
 #include "cli/show/card.h"
@@ -16,6 +17,7 @@
 #include "learn/grid.h"
 #include "learn/owners.h"
 #include "learn/recipe/habit.h"
+#include "learn/workers.h"
 #include "node/host/keep.h"
 #include "os/file/file.h"
 #include "os/net/notice.h"
@@ -57,6 +59,33 @@ static enum err check_data(const struct options *options, struct why *why)
         "--demo` shows a run that survives");
 }
 
+/* --topology mpi: which of them is this? */
+static enum err find_ranks(struct run *run, struct why *why)
+{
+    const bool wanted = workers_mpi(&run->cli->options.recipe);
+    enum err err = ERR_OK;
+
+    if (wanted)
+        err = ranks_open(run->cli, why);
+    else if (run->cli->ranks != NULL)
+        err = why_set(why, ERR_SHAPE,
+                      "mpirun started %u of this command, and each of them "
+                      "would go on with the run by itself; add --topology mpi",
+                      collective_size(ranks_all(run->cli)));
+    else
+        ranks_warn(run->cli);
+    run->setup->terms.ranks = ranks_here(run->cli);
+    return err;
+}
+
+/* Of ranks, one has it. */
+static bool wants_folder(const struct run *run)
+{
+    return run->setup->slots > 0 ||
+           (run->cli->ranks != NULL && ranks_first(run->cli) &&
+            option_given(&run->cli->options, OPT_OUT));
+}
+
 static enum err prepare(struct run *run, struct why *why)
 {
     struct options *options = &run->cli->options;
@@ -76,13 +105,15 @@ static enum err prepare(struct run *run, struct why *why)
         err = check_data(options, why);
     run->setup->terms.alone =
         resume && err == ERR_OK && keep_is_alone(run->out);
+    if (err == ERR_OK)
+        err = find_ranks(run, why);
     if (err == ERR_OK && option_given(options, OPT_GRID))
         err = grid_check(&options->recipe, why);
     if (err == ERR_OK)
         err = setup_workers(run->setup, &options->recipe, why);
     if (err == ERR_OK)
         err = check_rules(run, why);
-    if (err == ERR_OK && run->setup->slots > 0 && !resume)
+    if (err == ERR_OK && !resume && wants_folder(run))
         err = run_choose_folder(run, why);
     if (err == ERR_OK)
         err = cluster_check_listen(options, why);
@@ -131,19 +162,21 @@ static int finish_demo(struct run *run, const struct train_result *result,
 static void tell_stopped(const struct run *run,
                          const struct train_result *result)
 {
+    const char *by = run->cli->ranks == NULL ? "" : "mpirun ... ";
+
     if (run->setup->slots == 0 && run->fit.keep == NULL)
         say_aloud("muster: stopped at step %u; the state could not be saved: "
                   "%s",
                   result->steps, run->fit.keep_why.text);
     else if (result->saved == result->steps)
-        say_aloud("muster: stopped at step %u, state saved; go on with: muster "
-                  "train --resume=%s",
-                  result->steps, run->out);
+        say_aloud("muster: stopped at step %u, state saved; go on with: "
+                  "%smuster train --resume=%s",
+                  result->steps, by, run->out);
     else
         say_aloud("muster: stopped at step %u; the disk failed, and the state "
                   "is saved as of step %u only; see to the disk, then go on "
-                  "with: muster train --resume=%s",
-                  result->steps, result->saved, run->out);
+                  "with: %smuster train --resume=%s",
+                  result->steps, result->saved, by, run->out);
 }
 
 /* Who names a folder for the run may think it is the model. */
@@ -223,13 +256,15 @@ static int execute_one(struct run *run)
     enum err err;
     int status;
 
-    if (run->setup->slots == 0) {
-        err = run_alone(run, true, &result, &why);
-    } else {
+    if (run->setup->slots > 0 || run->cli->ranks != NULL)
         setup_know(run->setup, &run->setup->data); /* Many ask. */
-        err = run_cluster(run, &result, &why);
-    }
-    status = err != ERR_OK ? failed(run, err, &why) : finish(run, &result);
+    err = run->setup->slots == 0 ? run_alone(run, true, &result, &why)
+                                 : run_cluster(run, &result, &why);
+    if (err != ERR_OK)
+        status = failed(run, err, &why);
+    else
+        status =
+            ranks_first(run->cli) ? finish(run, &result) : exit_code(&result);
     /* There is nothing to go on from in a run that diverged or is blind. */
     if (result.finished && (status == EXIT_DONE || run_is_bad(&result)))
         run_discard(run);
@@ -256,7 +291,7 @@ static int prepare_and_execute(struct run *run)
 
     screen_init(&run->screen, run->cli->quiet);
     progress_init(&run->progress);
-    err = prepare(run, &why);
+    err = ranks_agree(run->cli, prepare(run, &why), &why);
     if (err == ERR_OK)
         announce_run(run->cli, run->setup);
     return err != ERR_OK ? say_why(run->cli, err, &why) : execute(run);

@@ -16,6 +16,7 @@
 
 #include "base/check.h"
 #include "code/axes.h"
+#include "math/computation.h"
 
 #define KEY(name) (1u << KEY_##name)
 /* Any code may be told when a step ends, and what stands for what is missing.
@@ -323,10 +324,8 @@ static enum err choose_blocks(const struct preset_options *options,
 
 #define SHADOWS_DEFAULT 1u
 #define SIZE_DEFAULT    .1
-#define SIZE_LEAST      .001
 
-/* "10%" or "0.1". */
-static enum err read_share(const char *text, double *share, struct why *why)
+enum err preset_size(const char *text, double *share, struct why *why)
 {
     char *end;
     double value = strtod(text, &end);
@@ -335,7 +334,7 @@ static enum err read_share(const char *text, double *share, struct why *why)
         value /= 100;
         end++;
     }
-    if (end == text || *end != '\0' || !(value >= SIZE_LEAST && value <= 1))
+    if (end == text || *end != '\0' || !computation_samples(value))
         return why_set(why, ERR_RANGE,
                        "size=%.32s: expected a share of the rows, 0.1%% to "
                        "100%%",
@@ -355,7 +354,7 @@ static enum err choose_shadows(const struct preset_options *options,
     spec->draw = DRAW_STRATA;
     spec->filters = options->filters;
     if (options->size != NULL)
-        err = read_share(options->size, &spec->size, why);
+        err = preset_size(options->size, &spec->size, why);
     if (err == ERR_OK && options->draw != NULL &&
         !draw_parse(options->draw, &spec->draw))
         err = why_set(why, ERR_RANGE,

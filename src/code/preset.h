@@ -96,10 +96,17 @@ trait_set preset_traits(const char *name);
  * cut up, and `options` point into it.  ERR_UNKNOWN, ERR_RANGE, ERR_SHAPE. */
 MUST_CHECK enum err preset_parse(char *text, struct preset_options *options,
                                  struct why *why);
+/* The same without asking for what a code cannot do without: who draws the
+ * rest, or asks later. */
+MUST_CHECK enum err preset_read(char *text, struct preset_options *options,
+                                struct why *why);
 /* Are the words among them (stop, estimate, rule) such?  As preset_spec, but
  * without asking what goes with how many workers. */
 MUST_CHECK enum err preset_words(const struct preset_options *options,
                                  struct why *why);
+/* The size of samples, "10%" or "0.1", as a share of the rows. */
+MUST_CHECK enum err preset_size(const char *text, double *share,
+                                struct why *why);
 const char *preset_key_name(enum preset_key key);
 const char *preset_key_help(enum preset_key key);
 

@@ -217,8 +217,8 @@ static char *word_end(char *text)
     return colon;
 }
 
-enum err preset_parse(char *text, struct preset_options *options,
-                      struct why *why)
+enum err preset_read(char *text, struct preset_options *options,
+                     struct why *why)
 {
     const struct preset *preset = preset_find(text);
     char *next = word_end(text);
@@ -252,11 +252,20 @@ enum err preset_parse(char *text, struct preset_options *options,
             *next = '\0';
         err = take(key, setting + strlen(keys[key].name) + 1, options, why);
     }
+    return err;
+}
+
+enum err preset_parse(char *text, struct preset_options *options,
+                      struct why *why)
+{
+    const struct preset *const preset = preset_find(text);
+    const enum err err = preset_read(text, options, why);
+
     if (err == ERR_OK && (preset->keys & 1u << KEY_H) != 0 &&
         options->every == 0)
-        err = why_set(why, ERR_SHAPE,
-                      "code %s needs h=H, the steps between two averages, "
-                      "or h=" ONCE,
-                      preset->name);
+        return why_set(why, ERR_SHAPE,
+                       "code %s needs h=H, the steps between two averages, "
+                       "or h=" ONCE,
+                       preset->name);
     return err;
 }

@@ -40,9 +40,11 @@ static const char *const names[TRAITS] = {
     [TRAIT_STAR] = "--topology star",
     [TRAIT_RING] = "--topology ring",
     [TRAIT_PEERS] = "--peers",
+    [TRAIT_MPI] = "--topology mpi",
     [TRAIT_RELAYS] = "--fanout",
     [TRAIT_SHM] = "--bulk shm",
     [TRAIT_NEEDS_WORKERS] = "--code",
+    [TRAIT_STARTED] = "--chaos",
     [TRAIT_CHECKED] = "--verify",
     [TRAIT_LIES] = "--chaos lie:",
     [TRAIT_DELAY] = "--delay",
@@ -333,6 +335,44 @@ static const struct rule rules[] = {
     {TRAIT(RING), TRAIT(MANY),
      "<it> trains many times with the same workers, and a ring's peers end "
      "with their model; leave out --topology ring"},
+
+    /* Ranks of an MPI job. */
+    {TRAIT(MPI) | TRAIT(LOCAL_WORKERS), 0,
+     "-n does not go with --topology mpi: how many ranks there are is said to "
+     "mpirun (-np N); leave it out"},
+    {TRAIT(MPI), TRAIT(GATHERS) | TRAIT(PEERS),
+     "<it> does not go with --topology mpi: its ranks are there from the first "
+     "step to the last, and nobody joins them; leave it out"},
+    {TRAIT(MPI), TRAIT(CODE) | TRAIT(NUMERIC) | TRAIT(APPROX),
+     "<it> does not go with --topology mpi: its ranks share the chunks of a "
+     "step evenly, to the last bit, and wait for each other; leave it out"},
+    {TRAIT(MPI), TRAIT(RELAYS),
+     "<it> does not go with --topology mpi: MPI adds up by a tree of its own; "
+     "leave it out"},
+    {TRAIT(MPI), TRAIT(CHECKED),
+     "<it> does not go with --topology mpi: no two ranks compute the same "
+     "chunk; leave it out, or take --topology star"},
+    {TRAIT(MPI), TRAIT(DELAY),
+     "<it> does not go with --topology mpi: a coordinator says who is to be "
+     "slow, and it has none; leave it out, or take --topology star"},
+    {TRAIT(MPI), TRAIT(RECORD) | TRAIT(TRACE),
+     "<it> is of answers to a coordinator, and --topology mpi has none; leave "
+     "it out"},
+    {TRAIT(MPI), TRAIT(SHARED) | TRAIT(SHIP),
+     "<it> does not go with --topology mpi: every rank reads the data itself; "
+     "leave it out"},
+    {TRAIT(MPI) | TRAIT(OWNERS), 0,
+     "--owners does not go with --topology mpi: owners come by themselves, and "
+     "mpirun starts ranks; take --topology star or ring"},
+    {TRAIT(MPI) | TRAIT(SGD), 0,
+     "--optim sgd goes from row to row, so there is nothing to share among "
+     "ranks; leave out --topology mpi, or take --optim gd with --batch"},
+    {TRAIT(MPI), TRAIT(MANY),
+     "<it> trains many times, and ranks of --topology mpi once; leave one of "
+     "them out"},
+    {TRAIT(MPI), TRAIT(STARTED),
+     "<it> is of processes that muster starts, and those of --topology mpi are "
+     "mpirun's; leave it out"},
 
     /* Answers that are compared. */
     {TRAIT(MIXTURES), TRAIT(CHECKED),

@@ -39,9 +39,11 @@ enum trait {
     TRAIT_STAR,  /* Workers have a coordinator, ... */
     TRAIT_RING,  /* ... or are peers. */
     TRAIT_PEERS, /* Some of these are on other machines. */
+    TRAIT_MPI,   /* Ranks, which mpirun started. */
     TRAIT_RELAYS,
     TRAIT_SHM,
     TRAIT_NEEDS_WORKERS, /* What is asked for means nothing without them. */
+    TRAIT_STARTED,       /* ... or unless muster starts them. */
     TRAIT_CHECKED,       /* --verify, --audit. */
     TRAIT_LIES,          /* --chaos lie:. */
     TRAIT_DELAY,

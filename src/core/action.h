@@ -33,6 +33,7 @@ enum event_kind {
     EVENT_CHECKPOINTED, /* Coordinator: `step` is durable (err). */
     EVENT_LEAVE,        /* Worker: SIGTERM or spot notice. */
     EVENT_STOP,         /* Coordinator: end at the next step boundary. */
+    EVENT_SIZE,         /* Coordinator: samples of `size` from the next pass. */
     EVENT_RECALLED,     /* Worker: `near` is what can be fetched. */
     EVENT_FETCHED,      /* Worker: `chunk` is stored, or is not there (err). */
     EVENT_JUDGED,       /* Coordinator: its own tally of the piece (err). */
@@ -70,6 +71,7 @@ struct event {
     uint32_t peer;       /* FETCHED: as in the FETCH. */
     uint16_t port;       /* SERVING. */
     double loss;         /* MEASURED. */
+    double size;         /* SIZE. */
     const struct chunkset *near; /* RECALLED, ... */
     const struct chunkset *held; /* ... and what is in memory; NULL: none. */
     const struct round_key *key; /* COMING. */

@@ -56,7 +56,7 @@
 #include "math/exact/tally.h"
 #include "optim/optim.h"
 
-#define MSG_VERSION  23u
+#define MSG_VERSION  25u
 #define NAME_SIZE    65u /* Worker names: [A-Za-z0-9._-]{1,64}. */
 #define REASON_SIZE  256u
 #define DIMS_MAX     (UINT32_C(1) << 24)
@@ -92,7 +92,7 @@ enum msg_kind {
     MSG_REFUSE,
     MSG_LEAVE,
     MSG_BYE,
-    MSG_ASK,    /* A client asks for status, or asks to stop. */
+    MSG_ASK,    /* A client asks for status, or for something to be done. */
     MSG_STATUS, /* The answer: JSON text. */
     MSG_CHUNKS,
     MSG_HAVE,
@@ -153,8 +153,8 @@ struct job {
     uint32_t chunks;    /* Of a step. */
     uint32_t scattered; /* Each of them has rows of all so many chunks of the
                            data; 0: chunk k those of chunk k. */
-    uint32_t sampled;   /* Chunk sampled + k is a sample of chunk k, ... */
-    double share;       /* ... of this share of its rows; without: 0. */
+    uint32_t sampled;   /* Chunk sampled + k is a sample of chunk k; 0: there
+                           are none. */
     uint64_t shard_max; /* Bytes of a shard as it travels, at most. */
     struct digest data;
     int64_t beat_us;
@@ -352,6 +352,8 @@ struct msg_round {
     bool single;  /* ... each answer goes up by itself. */
     enum evaluation_kind kind;
     uint32_t soft;       /* struct evaluation. */
+    double size;         /* Samples have this share of the rows that they are
+                            of; 0: the job has none. */
     uint32_t parts;      /* Of coded data; 0 unless it is a product, ... */
     uint32_t term_count; /* ... whose block is the sum of these, each times
                             its coefficient; `items` then are ranges of
@@ -446,11 +448,12 @@ struct msg_relay {
     char name[NAME_SIZE];
 };
 
-enum ask_what { ASK_STATUS = 1, ASK_STOP = 2, ASK_WHY = 3 };
+enum ask_what { ASK_STATUS = 1, ASK_STOP = 2, ASK_WHY = 3, ASK_SIZE = 4 };
 
 struct msg_ask {
     uint32_t version;
     enum ask_what what;
+    double size; /* SIZE: samples are to have this share of the rows; else 0. */
 };
 
 struct msg_status {
@@ -476,9 +479,9 @@ struct msg_meet {
     uint32_t version;
     char name[NAME_SIZE];
     uint64_t incarnation;
-    struct digest config, arithmetic;
-    char place[PEER_PLACE]; /* Where it can be dialled. */
-    uint32_t first, end;    /* Chunks that it can compute. */
+    struct digest config, given, arithmetic; /* core/ring/peer.h. */
+    char place[PEER_PLACE];                  /* Where it can be dialled. */
+    uint32_t first, end;                     /* Chunks that it can compute. */
 };
 
 /* What a view is called: the higher number wins, then the higher name. */
@@ -499,6 +502,7 @@ struct ring_known {
 struct msg_roster {
     struct ring_name view;
     bool broken; /* ... is over for the sender: another one is needed. */
+    struct ring_name refused; /* Proposed to it last, and not taken up. */
     uint32_t count;
     const struct ring_known *known;
 };

@@ -15,8 +15,8 @@
 
 #define TRACE_LIST(X)                                                          \
     X(TRACE_JOINED, "joined")       /* worker said HELLO and was let in */     \
-    X(TRACE_DIED, "died")           /* socket error or silence */              \
-    X(TRACE_LEFT, "left")           /* in good order */                        \
+    X(TRACE_DIED, "died")           /* error or silence; a ring's: a go on */  \
+    X(TRACE_LEFT, "left")           /* in good order; likewise */              \
     X(TRACE_SUSPECT, "suspect")     /* silent past the limit */                \
     X(TRACE_CLEARED, "cleared")     /* suspect heard of again */               \
     X(TRACE_VIEW, "view")           /* membership agreed; a = slots */         \
@@ -46,7 +46,8 @@
     X(TRACE_STOP, "stop")     /* was asked for; at the next step boundary */   \
     X(TRACE_PASS, "pass")     /* one is over; a = step of the best so far */   \
     X(TRACE_SHORT, "short")   /* a machines are here, and b are needed */      \
-    X(TRACE_ENOUGH, "enough") /* ... and now they are */
+    X(TRACE_ENOUGH, "enough") /* ... and now they are */                       \
+    X(TRACE_SIZE, "size")     /* samples have it after `step`; value: it */
 
 #define TRACE_ENUM(code, text) code,
 enum trace_kind { TRACE_LIST(TRACE_ENUM) };
@@ -67,6 +68,7 @@ struct trace {
     struct round_key key;
     uint64_t a, b;
     double value;         /* COMMIT: objective.  PASS: loss of held-out rows.
+                             SIZE: share of rows.
                              AWAY: seconds that the step
                              waits; 0: it goes on without.  SWITCH: share of time saved;
                              a, b: its 95 % interval, in thousandths. */

@@ -636,16 +636,36 @@ static enum err load_cached(const struct source_options *options,
     return fill_cache(options, &place, data, why);
 }
 
+/* Images of MNIST's naming whose labels nobody named have them beside them.
+ * Not of rows that need none: a file that lies there is no reason to fail. */
+static void find_labels(struct source_options *options,
+                        char path[FILE_PATH_SIZE])
+{
+    enum format format = FORMAT_LIBSVM;
+
+    if (options->memory != NULL || options->labels_file != NULL ||
+        options->unlabelled ||
+        !idx_labels_name(options->spec, path, FILE_PATH_SIZE) ||
+        !file_exists(path) || find_format(options, &format, NULL) != ERR_OK ||
+        format != FORMAT_IDX)
+        return;
+    options->labels_file = path;
+    source_note(options, "%s: its labels are %s, by its name",
+                source_shown(options), path);
+}
+
 /* With an encoder of its own where the caller has no use for one. */
 static enum err load_rows(const struct source_options *options,
                           struct dataset *data, struct why *why)
 {
     struct source_options own = *options;
     struct encoder encoder = {0};
+    char labels[FILE_PATH_SIZE];
     enum err err;
 
     if (own.encoder == NULL)
         own.encoder = &encoder;
+    find_labels(&own, labels);
     err = may_cache(&own) ? load_cached(&own, data, why)
                           : load_file(&own, data, why);
     encoder_close(&encoder);

@@ -326,7 +326,6 @@ struct brief brief_shadow(uint8_t room[BRIEF_MAX], const struct brief *inside,
     const struct colouring *const colouring = &shadowing->colouring;
     struct writer out = begin(room, &shadow_evaluator);
 
-    put_f64(&out, shadowing->share);
     put_text(&out, draw_name(shadowing->draw));
     put_u64(&out, shadowing->seed);
     put_u32(&out, colouring->image.height);
@@ -348,7 +347,6 @@ enum err brief_read_shadow(const struct brief *brief,
     struct colouring *const colouring = &shadowing->colouring;
     char name[NAME_MAX];
 
-    shadowing->share = get_f64(&in);
     get_text(&in, name, sizeof name);
     shadowing->seed = get_u64(&in);
     colouring->image.height = get_u32(&in);
@@ -357,7 +355,6 @@ enum err brief_read_shadow(const struct brief *brief,
     colouring->cols = get_u32(&in);
     colouring->count = get_u32(&in);
     in.ok = in.ok && draw_parse(name, &shadowing->draw) &&
-            shadowing->share > 0 && shadowing->share <= 1 &&
             colouring->count <= FILTERS_MAX;
     for (uint32_t i = 0; in.ok && i < colouring->count; i++)
         get_filter(&in, &colouring->filter[i]);

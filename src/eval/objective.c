@@ -43,13 +43,15 @@ static enum err open_linear(struct objective *o,
 {
     const struct problem problem =
         problem_of(options->data, options->model, options->isa);
-    const bool hollow = options->bounds != NULL;
+    const bool known = options->bounds != NULL;
+    const struct bounds *const bounds = known ? options->bounds : &o->bounds;
     const enum err err =
-        hollow ? ERR_OK : measure(o, options, &problem, pool, why);
+        known ? ERR_OK : measure(o, options, &problem, pool, why);
 
-    proved_init(&o->proved, hollow ? options->bounds : &o->bounds, &problem);
+    proved_init(&o->proved, bounds, &problem);
     o->scale = &o->proved.scale;
-    o->largest = hollow || err != ERR_OK ? 0 : bounds_largest(&o->bounds);
+    if (err == ERR_OK && options->data->y != NULL) /* Not hollow. */
+        o->largest = bounds_largest(bounds);
     o->brief = brief_rows(o->room, &problem, options->products, options->narrow,
                           options->optim);
     o->dims = o->weights = problem_dims(&problem);

@@ -35,7 +35,8 @@ struct objective_options {
     const struct user_function *user; /* Instead of data and model. */
     enum isa isa;
     const struct optim_options *optim;
-    const struct bounds *bounds; /* Of rows that others have; else NULL. */
+    const struct bounds *bounds; /* Of rows that others have, or that were
+                                    measured before; else NULL. */
     bool products;               /* Of coded rows are asked for, not sums. */
     bool narrow;                 /* ... which are kept as fp32. */
     const struct shadowing *shadows; /* Samples are asked for, too; or NULL. */

@@ -43,7 +43,6 @@ struct shadow {
     uint32_t *cut;
     uint32_t chunks;  /* K */
     uint32_t weights; /* Coordinates that are the model's. */
-    int shift;
     struct shelf shelf;
     struct pool *pool;
     struct brief inside; /* The inner one's, kept here. */
@@ -60,14 +59,14 @@ struct shadow {
 
 /* --- which filters ------------------------------------------------------- */
 
-enum err shadowing_choose(struct shadowing *shadowing,
+enum err shadowing_choose(struct shadowing *shadowing, double size,
                           const struct dataset *data,
                           const struct sampler *sampler, uint32_t primaries,
                           const char *wish, struct why *why)
 {
     const uint32_t steps = sampler_steps(sampler);
     const uint32_t own = data->rows / steps / primaries;
-    const uint32_t b = strata_size(shadowing->share, own > 0 ? own : 1);
+    const uint32_t b = strata_size(size, own > 0 ? own : 1);
     struct filter filter[FILTERS_TRIED];
     uint32_t count = 0;
     enum err err = colour_candidates(data, wish, filter, &count, why);
@@ -143,7 +142,6 @@ static enum err shadow_init(struct shadow *shadow, const struct shelf *shelf)
     if (err != ERR_OK)
         return err;
     shadow->chunks = shadow->inner->chunks;
-    shadow->shift = draw_shift(shadow->how.share);
     shadow->known = mem_new(data->rows, sizeof *shadow->known);
     shadow->values = mem_new(data->cols, sizeof *shadow->values);
     shadow->vector =
@@ -232,7 +230,7 @@ static uint32_t colour_of(struct shadow *shadow, uint32_t row)
 
 /* The rows of chunks [first, end) in the step, and a sample of them; *rows is
  * how many there were.  None: no sample. */
-static enum err draw_sample(struct shadow *shadow, uint32_t step,
+static enum err draw_sample(struct shadow *shadow, double size, uint32_t step,
                             uint32_t first, uint32_t end, uint32_t *rows)
 {
     const uint64_t key =
@@ -255,7 +253,7 @@ static enum err draw_sample(struct shadow *shadow, uint32_t step,
     for (uint32_t i = 0; i < count; i++)
         shadow->colour[i] = colour_of(shadow, shadow->row[i]);
     strata_draw(&shadow->strata, shadow->how.draw, shadow->colour, count,
-                strata_size(shadow->how.share, count), key);
+                strata_size(size, count), key);
     return ERR_OK;
 }
 
@@ -332,8 +330,10 @@ static enum err small_room(struct shadow *shadow, uint32_t rows)
 }
 
 /* Group g: every so manieth row of the sample, which goes cell by cell. */
-static enum err gather_group(struct shadow *shadow, uint32_t g, uint32_t groups)
+static enum err gather_group(struct shadow *shadow, double size, uint32_t g,
+                             uint32_t groups)
 {
+    const int shift = draw_shift(size);
     const struct strata *const strata = &shadow->strata;
     struct small *const small = &shadow->small;
     struct dataset *const rows = &small->gather.rows;
@@ -351,8 +351,8 @@ static enum err gather_group(struct shadow *shadow, uint32_t g, uint32_t groups)
         const double own =
             shadow->shelf.data->weight == NULL ? 1 : rows->weight[i];
 
-        CHECK(ldexp(weight, -shadow->shift) <= 1);
-        rows->weight[i] = own * ldexp(weight, -shadow->shift);
+        CHECK(ldexp(weight, -shift) <= 1);
+        rows->weight[i] = own * ldexp(weight, -shift);
     }
     for (uint32_t i = count; i < rows->rows; i++)
         rows->weight[i] = 0;
@@ -418,7 +418,8 @@ static enum err run_sample(struct shadow *shadow,
     double squares = 0;
     uint32_t groups;
     uint32_t rows;
-    enum err err = draw_sample(shadow, asked->step, first, end, &rows);
+    enum err err =
+        draw_sample(shadow, asked->size, asked->step, first, end, &rows);
 
     groups = shadow->strata.count < GROUPS ? shadow->strata.count : GROUPS;
     tally_fill(tally);
@@ -427,7 +428,7 @@ static enum err run_sample(struct shadow *shadow,
         return err;
     err = small_room(shadow, (shadow->strata.count + groups - 1) / groups);
     for (uint32_t g = 0; err == ERR_OK && g < groups; g++) {
-        err = gather_group(shadow, g, groups);
+        err = gather_group(shadow, asked->size, g, groups);
         if (err == ERR_OK)
             err = run_group(shadow, asked, cancel);
         if (err != ERR_OK)
@@ -452,6 +453,7 @@ static enum err shadow_run(struct evaluator *self,
     if (asked->end <= chunks)
         return evaluator_run(shadow->inner, asked, cancel);
     if (asked->first < chunks || asked->end > 2 * chunks ||
+        !computation_samples(asked->size) ||
         asked->what.kind != EVALUATE_GRADIENT ||
         asked->tally->dims != shadow->inner->dims)
         return ERR_SHAPE;

@@ -13,18 +13,18 @@
 #include "data/rows/colour.h"
 #include "math/draw.h"
 
-/* How samples are drawn; all of it is in the brief. */
+/* How samples are drawn, all of it in the brief; of how many rows, who asks for
+ * one says (struct computation). */
 struct shadowing {
-    double share; /* Of the rows, above 0 and at most 1. */
     enum draw_kind draw;
     uint64_t seed;
     struct colouring colouring;
 };
 
-/* Filters for these rows, with cells that samples of `share` can tell apart
- * where `primaries` share out a step's rows.  `wish` as colour_candidates has
- * it.  ERR_NOMEM; ERR_RANGE, with a sentence. */
-MUST_CHECK enum err shadowing_choose(struct shadowing *shadowing,
+/* Filters for these rows, with cells that samples of the share `size` can tell
+ * apart where `primaries` share out a step's rows.  `wish` as colour_candidates
+ * has it.  ERR_NOMEM; ERR_RANGE, with a sentence. */
+MUST_CHECK enum err shadowing_choose(struct shadowing *shadowing, double size,
                                      const struct dataset *data,
                                      const struct sampler *sampler,
                                      uint32_t primaries, const char *wish,

@@ -6,7 +6,8 @@
  *
  *     in    arithmetic (every part of it), profile, data (shape, labels,
  *           values), chunk rows, model, optimiser with its numbers as hex
- *           floats; batches, with their seed
+ *           floats; batches, with their seed; of private rows the sizes and
+ *           bounds that owners were told
  *     out   number of workers, threads, instruction set, and for bitwise codes
  *           the code: they change who computes, never what
  *           steps, --tol, --max-time: they say where to stop on a path that
@@ -129,8 +130,8 @@ static void add_held_out(struct hasher *hasher, const struct setup *setup)
                       digest_text(&rows, hex), setup->optim.patience));
 }
 
-struct digest config_digest_in(const struct setup *setup,
-                               const struct digest *arithmetic)
+static struct digest given_in(const struct setup *setup,
+                              const struct digest *arithmetic)
 {
     const struct digest data = dataset_digest(&setup->data);
     const struct optim_options *optim = &setup->optim;
@@ -184,6 +185,31 @@ struct digest config_digest_in(const struct setup *setup,
     if (setup->slots > 0 && setup->exactness != EXACT_BITWISE)
         add_code(&hasher, setup);
     return hasher_end(&hasher);
+}
+
+/* What is derived from rows that are here follows from them.  Of private rows
+ * it was told (parts.h), and a folder or a caller of the roll may lie. */
+struct digest config_digest_in(const struct setup *setup,
+                               const struct digest *arithmetic)
+{
+    const struct digest given = given_in(setup, arithmetic);
+    struct digest derived;
+    struct hasher hasher;
+
+    if (!setup->hollow)
+        return given;
+    derived = parts_derived(&setup->parts);
+    hasher_init(&hasher);
+    hasher_add(&hasher, given.bytes, DIGEST_BYTES);
+    hasher_add(&hasher, derived.bytes, DIGEST_BYTES);
+    return hasher_end(&hasher);
+}
+
+struct digest config_given(const struct setup *setup)
+{
+    const struct digest arithmetic = arithmetic_digest();
+
+    return given_in(setup, &arithmetic);
 }
 
 struct digest config_digest(const struct setup *setup)

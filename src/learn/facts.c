@@ -13,6 +13,17 @@
 #define TEXT_SIZE        1024u
 #define DIFFERENCES_SIZE 320u
 
+/* Of private rows, which are not here to be measured again. */
+static void add_derived(const struct setup *setup, char text[TEXT_SIZE])
+{
+    const struct digest derived = parts_derived(&setup->parts);
+    const size_t used = strlen(text);
+    char hex[DIGEST_TEXT];
+
+    (void)snprintf(text + used, TEXT_SIZE - used, "bounds-digest %.16s\n",
+                   digest_text(&derived, hex));
+}
+
 /* A line each: a name without blanks, a blank, its value. */
 static void facts_of(const struct setup *setup, char text[TEXT_SIZE])
 {
@@ -28,6 +39,8 @@ static void facts_of(const struct setup *setup, char text[TEXT_SIZE])
         digest_text(&data, hex), model_ops(setup->model)->name,
         optim_name(optim->kind), optim->l2, optim->rate,
         (unsigned long long)optim->seed, setup->data.chunk_rows);
+    if (setup->hollow)
+        add_derived(setup, text);
 }
 
 void facts_write(const struct setup *setup, const char *folder)

@@ -19,6 +19,7 @@
 #include "learn/workers.h"
 #include "node/fixed/alone.h"
 #include "node/fixed/noise.h"
+#include "node/fixed/ranks.h"
 #include "node/host/keep.h"
 #include "node/host/ring_folder.h"
 #include "os/clock.h"
@@ -86,13 +87,16 @@ static void save(struct alone *alone, const struct trainer *trainer)
     alone->alarms += err != ERR_OK;
 }
 
-static bool save_due(const struct alone *alone, const struct optim *optim,
+static bool save_due(const struct alone *alone, const struct trainer *trainer,
                      time_us now)
 {
+    const struct optim *const optim = &trainer->optim;
     const struct keep *keep = alone->fit->keep;
     const uint32_t saved = keep == NULL ? 0 : keep_step(keep);
     const time_us since = now - alone->saved_at;
 
+    if (alone->fit->stays && (keep == NULL || trainer_done(trainer)))
+        return true;
     return optim->step > saved && since >= SAVE_US &&
            since >= SAVE_SHARE * alone->saved_us &&
            (optim->step - saved >= SAVE_STEPS || since >= SAVE_LATE_US);
@@ -100,22 +104,21 @@ static bool save_due(const struct alone *alone, const struct optim *optim,
 
 /* Save if it is time to, or the end; false: it is. */
 static bool look_after(struct alone *alone, const struct trainer *trainer,
-                       time_us now)
+                       bool last, time_us now)
 {
-    const struct optim *const optim = &trainer->optim;
     const bool asked = stopped(alone->fit);
     const bool late = alone->until > 0 && now >= alone->until;
+    const bool ends = asked || late || last;
 
-    if (trainer_done(trainer))
+    if (trainer_done(trainer) && !alone->fit->stays)
         return true;
-    if (alone->fit->keep_in != NULL &&
-        (asked || late || save_due(alone, optim, now)))
+    if (alone->fit->keep_in != NULL && (ends || save_due(alone, trainer, now)))
         save(alone, trainer);
-    alone->timed_out = late && !asked;
-    return !asked && !late;
+    alone->timed_out = (alone->timed_out || late) && !asked;
+    return !ends;
 }
 
-static bool see(void *context, const struct trainer *trainer)
+static bool see(void *context, const struct trainer *trainer, bool last)
 {
     struct alone *alone = context;
     struct fit *fit = alone->fit;
@@ -126,7 +129,7 @@ static bool see(void *context, const struct trainer *trainer)
     alone->step_at = now;
     if (fit->step != NULL && !fit->step(fit->context, &trainer->optim))
         return false;
-    return look_after(alone, trainer, now);
+    return look_after(alone, trainer, last, now);
 }
 
 static void fill(const struct alone *alone, const struct alone_result *single,
@@ -165,6 +168,12 @@ static enum err resume(struct fit *fit, struct alone_hooks *hooks,
     return err;
 }
 
+/* Of several ranks, rank 0 looks at the clock. */
+static bool is_first(const struct fit *fit)
+{
+    return fit->ranks == NULL || collective_rank(fit->ranks) == 0;
+}
+
 static time_us limit_us(const struct recipe *recipe)
 {
     return recipe == NULL ? 0
@@ -186,7 +195,7 @@ enum err fit_alone(struct fit *fit, struct train_result *result,
 {
     const struct setup *setup = fit->setup;
     const time_us began = clock_now_us();
-    const time_us limit = limit_us(fit->recipe);
+    const time_us limit = is_first(fit) ? limit_us(fit->recipe) : 0;
     struct alone alone = {.fit = fit,
                           .step_at = began,
                           .saved_at = began,
@@ -197,16 +206,22 @@ enum err fit_alone(struct fit *fit, struct train_result *result,
                                           .held_out = setup_held_out(setup),
                                           .cancel = fit->stop}};
     struct alone_result single = {0};
-    struct pool *pool;
+    uint8_t *state = NULL; /* Of several ranks. */
+    struct pool *pool = NULL;
     enum err err = setup_threads(setup, &pool, why);
 
     *result = (struct train_result){0};
     fit->best_step_us = TIME_NEVER;
-    if (err != ERR_OK)
-        return err;
-    err = resume(fit, &hooks, why);
+    if (err == ERR_OK)
+        err = resume(fit, &hooks, why);
+    if (fit->ranks != NULL) {
+        const struct digest config = config_digest(setup);
+
+        err = ranks_begin(fit->ranks, &config, err, &hooks, &state, why);
+    }
     if (err == ERR_OK)
         err = alone_train(&what, pool, &hooks, &single, why);
+    mem_free(state);
     threads_free(pool);
     if (err == ERR_OK)
         fill(&alone, &single, clock_now_us() - began, result);
@@ -252,6 +267,7 @@ static struct train_options options_of(const struct fit *fit)
     CHECK(setup->slots > 0);
     return (struct train_options){
         .data = &setup->data,
+        .bounds = setup->bounds,
         .parts = setup->hollow ? &setup->parts : NULL,
         .owned = setup->hollow && workers_ring(recipe) ? &setup->owned : NULL,
         .owner_us =
@@ -280,12 +296,15 @@ static struct train_options options_of(const struct fit *fit)
         .resume = recipe_given(recipe, OPT_RESUME),
         .gathered = fit->gathered,
         .more = fit->more,
+        .passing = fit->passing,
+        .meanwhile = fit->meanwhile,
         .respawn = recipe_flag(recipe, OPT_RESPAWN),
         .sync = recipe_flag(recipe, OPT_SYNC),
         .bulk = bulk_of(recipe_text(recipe, OPT_BULK)),
         .verify = setup->verify,
         .audit = setup->audit,
         .config = config_digest(setup),
+        .given = config_given(setup),
         .delay = setup->delay,
         .chaos = setup->chaos,
         .stints = fit->stints,
@@ -314,7 +333,7 @@ static enum err fit_workers(const struct fit *fit, struct train_result *result,
         err = kit_make(fit->setup, &kit, &options.kit_size);
     options.kit = kit;
     if (err == ERR_OK && fit->folder != NULL) {
-        if (!options.resume)
+        if (!options.resume && !fit->passing)
             facts_write(fit->setup, fit->folder);
         err = train_run(&options, result, why);
         if (err != ERR_OK)

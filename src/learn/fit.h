@@ -14,6 +14,7 @@
 #include "node/run/train.h"
 
 struct keep;
+struct collective;
 
 struct fit {
     const struct setup *setup;
@@ -28,12 +29,20 @@ struct fit {
     void (*trace)(void *context, const struct trace *trace);
     bool stints; /* Trace what everybody did from when to when. */
 
-    bool gathered, more; /* With workers: as in train_options. */
+    /* With workers: as in train_options. */
+    bool gathered, more, passing;
+    struct meanwhile meanwhile;
+
+    /* In this process and others that do the same (node/fixed/ranks.h); NULL:
+     * in this one alone.  One of them has the folder. */
+    const struct collective *ranks;
 
     /* With workers: the run's folder; NULL: one that is gone afterwards. */
     const char *folder;
     /* In one process: make the folder for the state, when it is first saved;
-     * NULL: it is not kept.  And: it was saved. */
+     * NULL: it is not kept.  And: it was saved.  With `stays` that is after the
+     * first step, and after the last. */
+    bool stays;
     enum err (*keep_in)(void *context, const char **folder, struct why *why);
     enum err (*kept)(void *context, struct why *why);
 

@@ -11,6 +11,7 @@
 #include "learn/series/lesson.h"
 #include "learn/series/series.h"
 #include "learn/series/staff.h"
+#include "os/clock.h"
 #include "os/run/threads.h"
 
 static bool stopped(const struct flag *stop)
@@ -250,27 +251,87 @@ static uint32_t recall_all(const struct batch *batch, uint32_t count,
     return last;
 }
 
+/* One lesson is taught while the one before it is judged. */
+struct turn {
+    const struct batch *batch;
+    struct lesson lessons[2];
+    struct lesson *taught;  /* And not yet judged; NULL: none. */
+    struct lesson *at_hand; /* Being taught; NULL: none. */
+    bool failed;
+    enum err err;
+    struct why *why;
+};
+
+static void end_lesson(struct turn *turn, struct lesson *lesson)
+{
+    lesson_judge(lesson);
+    if (!is_over(lesson)) {
+        turn->failed = true;
+        return;
+    }
+    turn->err = lesson_note(lesson, turn->why);
+    tell_done(turn->batch, lesson);
+}
+
+static bool end_taught(void *context)
+{
+    struct turn *const turn = context;
+    struct lesson *const lesson = turn->taught;
+    const time_us began = clock_now_us();
+
+    turn->taught = NULL;
+    if (lesson != NULL)
+        end_lesson(turn, lesson);
+    if (turn->at_hand != NULL) /* Each fold's seconds are its own. */
+        turn->at_hand->elsewhere_us += clock_now_us() - began;
+    return turn->err == ERR_OK;
+}
+
+/* ERR_CANCELLED: all have been told to stop. */
+static enum err take_turn(struct turn *turn, struct lesson *lesson)
+{
+    const struct meanwhile left = {end_taught, turn};
+    bool stop;
+
+    series_meanwhile(lesson->series, turn->taught != NULL
+                                         ? &left
+                                         : &(const struct meanwhile){0});
+    turn->at_hand = lesson;
+    lesson_teach(lesson);
+    turn->at_hand = NULL;
+    (void)end_taught(turn); /* If no worker has begun. */
+    if (turn->err != ERR_OK) {
+        lesson_judge(lesson); /* It ends, unwritten. */
+        return turn->err;
+    }
+    stop = is_stopped(lesson, lesson->last);
+    if (!stop && !lesson->last && !turn->failed && lesson_waits(lesson))
+        turn->taught = lesson;
+    else
+        end_lesson(turn, lesson);
+    return turn->err == ERR_OK && stop
+               ? series_stopped(lesson->series, turn->why)
+               : turn->err;
+}
+
 static enum err train_rest(const struct batch *batch, uint32_t count,
                            bool *known, struct why *why)
 {
     const uint32_t last = recall_all(batch, count, known);
+    struct turn turn = {.batch = batch, .why = why};
     enum err err = ERR_OK;
 
-    for (uint32_t i = 0; err == ERR_OK && i < count; i++) {
-        struct lesson lesson = nth_lesson(batch, count, i);
+    for (uint32_t i = 0, at = 0; i < count && err == ERR_OK; i++) {
+        struct lesson *const lesson = &turn.lessons[at % 2];
 
         if (known[i])
             continue;
-        lesson.last = i == last;
-        lesson_run(&lesson);
-        if (is_over(&lesson)) {
-            err = lesson_note(&lesson, why);
-            tell_done(batch, &lesson);
-        }
-        if (err == ERR_OK && is_stopped(&lesson, i == last))
-            return series_stopped(lesson.series, why);
-        if (!is_over(&lesson))
+        *lesson = nth_lesson(batch, count, i);
+        lesson->last = i == last;
+        err = take_turn(&turn, lesson);
+        if (turn.failed)
             break;
+        at++;
     }
     return err;
 }

@@ -116,6 +116,9 @@ static enum err open_door(struct setup *setup, const struct recipe *recipe,
         return err;
     if (workers_ring(recipe) && peers != NULL)
         setup_note(setup, "waiting for the ring at %s", peers);
+    else if (workers_ring(recipe) && setup->slots == 1)
+        setup_note(setup, "one private file, which is here: nobody else is "
+                          "waited for");
     else if (workers_ring(recipe))
         setup_note(
             setup,
@@ -127,9 +130,9 @@ static enum err open_door(struct setup *setup, const struct recipe *recipe,
                                train_door_address(setup->door, local), text));
     else
         setup_note(setup,
-                   "waiting for %u private files: muster join %s%s%s "
+                   "waiting for %u private file%s: muster join %s%s%s "
                    "--data-private FILE",
-                   setup->slots,
+                   setup->slots, setup->slots == 1 ? "" : "s",
                    door.token_file == NULL
                        ? setup->folder
                        : address_for_others(
@@ -202,7 +205,7 @@ static enum err enrol_there(struct setup *setup, const struct recipe *recipe,
     const char *const interface = recipe_text(recipe, OPT_INTERFACE);
     struct enrol_options enrol;
     struct net_source source;
-    struct ways others;
+    struct ways others = {0};
     enum err err = open_door(setup, recipe, why);
 
     if (err == ERR_OK)

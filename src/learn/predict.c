@@ -120,7 +120,8 @@ static enum err score(struct prediction *prediction, struct why *why)
         for (uint32_t k = 0; k < model->outputs; k++)
             rows_weights_in(data, model->w + (size_t)k * data->cols,
                             inside + (size_t)k * data->stride);
-        err = metrics_scores(&problem, inside, prediction->scores);
+        err =
+            metrics_scores(&problem, pool_serial(), inside, prediction->scores);
     }
     mem_free(inside);
     if (err == ERR_RANGE)

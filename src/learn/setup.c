@@ -485,7 +485,10 @@ struct optim_options setup_optim(const struct setup *setup,
 
 struct problem setup_problem(const struct setup *setup)
 {
-    return problem_of(&setup->data, setup->model, setup->isa);
+    struct problem problem = problem_of(&setup->data, setup->model, setup->isa);
+
+    problem.bounds = setup->bounds;
+    return problem;
 }
 
 struct metrics setup_measure(const struct setup *setup,

@@ -38,6 +38,7 @@ struct model_file;
 /* What is no choice of a recipe: who asks, and for what rows. */
 struct setup_terms {
     bool alone;     /* The run's state is kept without a coordinator. */
+    uint32_t ranks; /* Of --topology mpi, on this machine; else 0. */
     bool simulated; /* Workers are, in virtual time. */
     bool product;   /* Two matrices, and no training. */
     bool sampled;   /* Some code samples rows, if not the one of --code. */
@@ -78,9 +79,10 @@ struct setup {
     double *start;               /* Weights to begin with; NULL: 0. */
     enum metric metric;          /* To watch and to sort by. */
     struct dataset data, test, valid;
-    struct encoder encoder; /* Of the training table, for the others. */
-    struct frame frame;     /* The table itself, if rows are to be held out
-                               that no encoder may have seen; else no rows. */
+    const struct bounds *bounds; /* Of `data`; NULL: not measured yet. */
+    struct encoder encoder;      /* Of the training table, for the others. */
+    struct frame frame;          /* The table itself, if rows are to be held out
+                                    that no encoder may have seen; else no rows. */
     /* --owners: learn/owners.h. */
     const char *folder; /* The run's. */
     bool hollow;        /* `data` has no rows: they are with their owners. */
@@ -130,9 +132,9 @@ MUST_CHECK enum err setup_optimiser(const struct setup *setup,
 /* As many as were asked for; threads_free ends them. */
 MUST_CHECK enum err setup_threads(const struct setup *setup, struct pool **pool,
                                   struct why *why);
-/* For before and after a run with workers, when their processors are free: as
- * many as all of them have here.  threads_free ends them, and none may be there
- * while a run forks. */
+/* For before and after a run with workers, when their processors are free, and
+ * while they begin: as many as all of them have here.  threads_free ends them,
+ * and none may be there while a run forks. */
 MUST_CHECK enum err setup_crowd(const struct setup *setup, struct pool **pool);
 /* dataset_know, by those. */
 void setup_know(const struct setup *setup, struct dataset *data);
@@ -172,6 +174,10 @@ const double *setup_find_number(const struct dataset *data);
 struct digest config_digest(const struct setup *setup);
 struct digest config_digest_in(const struct setup *setup,
                                const struct digest *arithmetic);
+/* ... less what was derived from rows that are not here: another one of these
+ * means other data or options, and this one with another config_digest other
+ * sizes or bounds of the same rows. */
+struct digest config_given(const struct setup *setup);
 
 /* Metrics of weights as the training data's columns lie, on another set or on
  * the same.  All NaN if they cannot be measured. */

@@ -19,6 +19,7 @@
 
 #define PLAIN_NAME        "plain"
 #define RING_NAME         "ring"
+#define MPI_NAME          "mpi"
 #define SIMULATED_WORKERS 8u
 #define SPARE_SEATS       64u /* For joiners, when --workers does not say. */
 #define DIMS_LONG         (1u << 18)
@@ -39,6 +40,8 @@ static void count_workers(struct setup *setup, const struct recipe *recipe)
     const struct setting *span = &recipe->setting[OPT_WORKERS];
     const bool listens = recipe_given(recipe, OPT_LISTEN);
 
+    if (workers_mpi(recipe))
+        return; /* mpirun started them. */
     setup->local = (uint32_t)recipe_count(recipe, OPT_N);
     setup->slots = span->text != NULL ? (uint32_t)span->low : setup->local;
     if (owners_wanted(recipe))
@@ -105,6 +108,11 @@ static bool is_said(const struct recipe *recipe, int option, const char *what)
 bool workers_ring(const struct recipe *recipe)
 {
     return is_said(recipe, OPT_TOPOLOGY, RING_NAME);
+}
+
+bool workers_mpi(const struct recipe *recipe)
+{
+    return is_said(recipe, OPT_TOPOLOGY, MPI_NAME);
 }
 
 static enum exactness wanted_class(const struct recipe *recipe)
@@ -253,8 +261,11 @@ static void choose_workers(const struct setup *setup,
     if (setup->slots > 0 && workers_ring(recipe) &&
         is_said(recipe, OPT_BULK, "shm"))
         choices_add(choices, TRAIT(SHM), NULL);
-    choices_add(choices, setup->slots == 0 ? TRAIT(ALONE) : TRAIT(WORKERS),
-                NULL);
+    if (workers_mpi(recipe))
+        choices_add(choices, TRAIT(MPI), NULL);
+    else
+        choices_add(choices, setup->slots == 0 ? TRAIT(ALONE) : TRAIT(WORKERS),
+                    NULL);
     if (setup->slots > 0 && setup->code.name[0] != '\0')
         choices_code(choices, &setup->code);
     if (setup->adapt)
@@ -384,8 +395,8 @@ enum err workers_try_code(struct setup *setup, const struct recipe *recipe,
 static enum err choose_machine(struct setup *setup, struct recipe *recipe,
                                struct why *why)
 {
-    const uint32_t each = setup->local == 0 ? 1 : setup->local;
-    uint32_t threads = threads_available() / each;
+    const uint32_t each = setup->local + setup->terms.ranks;
+    uint32_t threads = threads_available() / (each == 0 ? 1 : each);
     enum err err = isa_choose(recipe_text(recipe, OPT_ISA), why);
 
     if (err != ERR_OK)
@@ -436,6 +447,11 @@ enum err setup_workers(struct setup *setup, struct recipe *recipe,
     enum err err;
 
     *setup = (struct setup){.terms = setup->terms};
+    if (workers_mpi(recipe) && setup->terms.ranks == 0)
+        return why_set(why, ERR_UNSUPPORTED,
+                       "--topology mpi is of the program that mpirun starts "
+                       "(`mpirun -np 8 muster train --topology mpi ...`); take "
+                       "star or ring");
     err = habit_settings(recipe, why);
     if (err != ERR_OK)
         return err;

@@ -10,6 +10,8 @@
 bool workers_wanted(const struct recipe *recipe);
 /* Are they the peers of a ring, without a coordinator? */
 bool workers_ring(const struct recipe *recipe);
+/* Are they ranks that mpirun started, each of which trains as one alone? */
+bool workers_mpi(const struct recipe *recipe);
 /* Who waits for workers that cannot come waits for nothing: ERR_SHAPE if more
  * are wanted than are started here and nobody can join. */
 MUST_CHECK enum err workers_can_come(uint32_t wanted, uint32_t local,

@@ -7,6 +7,7 @@
 #ifndef MATH_COMPUTATION_H
 #define MATH_COMPUTATION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "math/blocks.h"
@@ -23,6 +24,7 @@ struct computation {
     uint32_t span_count;
     struct block_share share; /* ... with this block. */
     uint32_t step;            /* For samplers; LOCAL: number of the average. */
+    double size;              /* Of samples: their share of the rows. */
     /* Of `what` (evaluation_name): computations of one name share what is
      * prepared for it.  0: prepare anew. */
     uint64_t name;
@@ -31,6 +33,15 @@ struct computation {
     double *vector;          /* Or, LOCAL, dims + 1 real numbers here; of a
                                 product: its numbers. */
 };
+
+/* May samples have this share of the rows?  One place for all who are told a
+ * size: the command line, messages, the journal, evaluators. */
+#define SAMPLES_LEAST .001
+
+static inline bool computation_samples(double size)
+{
+    return size >= SAMPLES_LEAST && size <= 1;
+}
 
 /* Numbers, or rows, that a product is asked for. */
 static inline uint32_t computation_numbers(const struct computation *asked)

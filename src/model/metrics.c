@@ -226,28 +226,43 @@ static void score_dense(const struct problem *problem, const double *w,
         softmax_scores(problem->isa, problem->outputs, &in, w, z, scratch);
 }
 
-enum err metrics_scores(const struct problem *problem, const double *w,
-                        double *z)
+struct scoring {
+    const struct problem *problem;
+    const double *w;
+    double *z;
+    uint8_t *scratch; /* `room` bytes for each thread. */
+    size_t room;
+};
+
+static void score_chunk(void *context, uint32_t thread, uint32_t chunk)
+{
+    const struct scoring *const scoring = context;
+    const struct dataset *const data = scoring->problem->data;
+    double *const out = scoring->z + (size_t)dataset_first_row(data, chunk) *
+                                         problem_outputs(scoring->problem);
+
+    if (dataset_is_sparse(data))
+        score_sparse(scoring->problem, scoring->w, chunk, out);
+    else
+        score_dense(scoring->problem, scoring->w, chunk, out,
+                    scoring->scratch + thread * scoring->room);
+}
+
+enum err metrics_scores(const struct problem *problem, struct pool *pool,
+                        const double *w, double *z)
 {
     const struct dataset *const data = problem->data;
     const uint32_t outputs = problem_outputs(problem);
-    const bool sparse = dataset_is_sparse(data);
-    void *const scratch =
-        mem_new(sparse ? 0 : softmax_scratch_bytes(data->stride, outputs), 1);
+    struct scoring scoring = {.problem = problem, .w = w, .z = z};
 
     CHECK(chunkset_full(&data->present));
-    if (scratch == NULL)
+    if (!dataset_is_sparse(data))
+        scoring.room = softmax_scratch_bytes(data->stride, outputs);
+    scoring.scratch = mem_new(scoring.room, pool->threads);
+    if (scoring.scratch == NULL)
         return ERR_NOMEM;
-    for (uint32_t chunk = 0; chunk < dataset_chunks(data); chunk++) {
-        double *const out =
-            z + (size_t)dataset_first_row(data, chunk) * outputs;
-
-        if (sparse)
-            score_sparse(problem, w, chunk, out);
-        else
-            score_dense(problem, w, chunk, out, scratch);
-    }
-    mem_free(scratch);
+    pool->run(pool, score_chunk, &scoring, dataset_chunks(data));
+    mem_free(scoring.scratch);
     for (size_t i = 0; i < (size_t)data->rows * outputs; i++) {
         if (!isfinite(z[i]))
             return ERR_RANGE;
@@ -470,7 +485,7 @@ enum err metrics_measure(struct metrics *metrics, const struct problem *problem,
     enum err err = z == NULL ? ERR_NOMEM : ERR_OK;
 
     if (err == ERR_OK)
-        err = metrics_scores(problem, w, z);
+        err = metrics_scores(problem, pool_serial(), w, z);
     if (err == ERR_OK)
         err = metrics_of_scores(metrics, problem->model, problem->isa, &in);
     mem_free(z);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/pool.h"
 #include "model/linear/problem.h"
 
 /* Named metrics of scores against labels.  Of three outputs or more precision,
@@ -60,7 +61,8 @@ double metrics_auc(struct scored *rows, size_t count);
 /* z[rows * outputs] of the problem's data, row after row, with the weights as
  * its columns lie.  ERR_RANGE if one is not finite. */
 MUST_CHECK enum err metrics_scores(const struct problem *problem,
-                                   const double *w, double *z);
+                                   struct pool *pool, const double *w,
+                                   double *z);
 
 /* Rows whose scores are known.  Those of weight 0 are left out; every other
  * row counts once, so that metrics compare whatever the weights were. */

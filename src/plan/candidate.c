@@ -18,6 +18,39 @@
 
 /* --- reading ------------------------------------------------------------- */
 
+static void add_word(char label[CANDIDATE_BYTES], const char *word)
+{
+    const size_t used = strlen(label);
+
+    (void)snprintf(label + used, CANDIDATE_BYTES - used, " %.24s", word);
+}
+
+/* Of samples whatever is not as the preset has it. */
+static void label_samples(const struct code_spec *spec,
+                          char label[CANDIDATE_BYTES])
+{
+    struct preset_options plain = {.name = spec->name};
+    struct code_spec usual;
+    char text[32];
+
+    if (preset_spec(&plain, &usual, NULL) != ERR_OK)
+        return;
+    if (spec->shadows != usual.shadows) {
+        (void)snprintf(text, sizeof text, "S=%u", spec->shadows);
+        add_word(label, text);
+    }
+    if (spec->size != usual.size) {
+        (void)snprintf(text, sizeof text, "%.4g%%", 100 * spec->size);
+        add_word(label, text);
+    }
+    if (spec->draw != usual.draw)
+        add_word(label, draw_name(spec->draw));
+    if (spec->filters != NULL)
+        add_word(label, spec->filters);
+    if (spec->estimate != usual.estimate)
+        add_word(label, estimate_name(spec->estimate));
+}
+
 static void label(struct candidate *candidate)
 {
     const struct code_spec *spec = &candidate->spec;
@@ -39,6 +72,8 @@ static void label(struct candidate *candidate)
     if (spec->stop == STOP_COLLECT)
         (void)snprintf(candidate->label + used, sizeof candidate->label - used,
                        " k=%u", spec->k);
+    if (code_spec_sampled(spec))
+        label_samples(spec, candidate->label);
 }
 
 static enum err complete(struct candidate *candidate,

@@ -11,8 +11,10 @@
 #include "code/preset.h"
 #include "code/rules.h"
 
-#define TEXT_MAX 80u
-#define SHADOWED (1.0 / 8)
+#define TEXT_MAX      80u
+#define SHADOWED      (1.0 / 8)
+#define RESIZED_STEPS 12u
+#define RESIZED_US    (30 * MS_US)
 
 static uint32_t between(struct rng *rng, uint32_t low, uint32_t high)
 {
@@ -22,9 +24,27 @@ static uint32_t between(struct rng *rng, uint32_t low, uint32_t high)
 /* --- samples ---------------------------------------------------------------
  */
 
+/* Half of them are asked for other sizes on the way, at any moment of a step:
+ * some in the same pass, some while nobody is there to ask. */
+static void draw_sizes(uint64_t seed, struct sim_options *options)
+{
+    static const double sizes[] = {.02, .1, .25, .6, 1};
+    struct rng rng;
+
+    rng_init(&rng, seed ^ UINT64_C(0x73697a6573));
+    if (rng_chance(&rng, 0.5))
+        return;
+    options->resize_count = between(&rng, 1, SIM_RESIZES);
+    for (uint32_t i = 0; i < options->resize_count; i++)
+        options->resize[i] = (struct sim_resize){
+            .step = (uint32_t)rng_below(&rng, RESIZED_STEPS),
+            .after_us = (time_us)rng_below(&rng, RESIZED_US),
+            .size = sizes[rng_below(&rng, 5)]};
+}
+
 /* Code flexent, where it goes with what else was drawn. */
-static enum err draw_shadows(uint64_t seed, struct sim_options *options,
-                             struct why *why)
+enum err batched_draw_shadows(uint64_t seed, struct sim_options *options,
+                              struct why *why)
 {
     static const char *const sizes[] = {"5%", "10%", "30%", "100%"};
     static const char *const draws[] = {"strata", "random", "entropy"};
@@ -54,6 +74,7 @@ static enum err draw_shadows(uint64_t seed, struct sim_options *options,
     preset.size = sizes[rng_below(&rng, 4)];
     preset.draw = draws[rng_below(&rng, 3)];
     preset.estimate = estimates[rng_below(&rng, 5)];
+    draw_sizes(seed, options);
     return preset_spec(&preset, &options->code, why);
 }
 
@@ -245,11 +266,11 @@ enum err batched_draw(struct batched *batched, uint64_t seed,
                       struct sim_options *options, struct why *why)
 {
     struct rng rng;
-    enum err err = draw_shadows(seed, options, why);
+    enum err err;
 
     *batched = (struct batched){0};
-    if (err != ERR_OK || !draw_batches(seed, data, options))
-        return err;
+    if (!draw_batches(seed, data, options))
+        return ERR_OK;
     rng_init(&rng, seed ^ UINT64_C(0x6c6179657273));
     err = draw_network(batched, &rng, data, problem, options, why);
     if (err == ERR_OK)

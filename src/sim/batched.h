@@ -19,7 +19,11 @@ struct batched {
     double best[BATCHED_HELD_OUT]; /* What held-out rows would have. */
 };
 
-/* One seed in eight that can has code flexent.  About a fifth of the seeds have
+/* One seed in eight that can has code flexent; before batches are drawn. */
+MUST_CHECK enum err batched_draw_shadows(uint64_t seed,
+                                         struct sim_options *options,
+                                         struct why *why);
+/* About a fifth of the seeds have
  * batches, half of these a network, a third of them an end by held-out rows;
  * from streams of their own, so that nothing else about a seed changes.  `data`
  * and `problem` are those of the options; rows of a network get its labels.

@@ -4,7 +4,6 @@
 #include "sim/campaign.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +13,7 @@
 #include "code/rules.h"
 #include "sim/batched.h"
 #include "sim/elastic.h"
+#include "sim/followed.h"
 #include "sim/ring.h"
 
 #define CHUNK_ROWS 8u
@@ -72,10 +72,18 @@ static enum err name_classes(struct dataset *data)
     return dataset_set_labels(data, label, 3);
 }
 
+/* mds: data are coded for one weight vector. */
+static bool allows_classes(const char *code)
+{
+    return rules_allow(preset_traits(code) | TRAIT(CLASSES));
+}
+
 /* Every draw is a statement of its own here and below: C leaves the order of
  * arguments and initialisers to the compiler. */
-static enum err draw_data(struct draw *draw, struct rng *rng, enum isa isa)
+static enum err draw_data(struct draw *draw, struct rng *rng,
+                          const struct campaign_options *campaign)
 {
+    const bool many = campaign->code == NULL || allows_classes(campaign->code);
     static const enum model_kind kinds[] = {MODEL_LINEAR, MODEL_LOGISTIC,
                                             MODEL_SVM};
     enum model_kind kind = kinds[rng_below(rng, 3)];
@@ -86,23 +94,21 @@ static enum err draw_data(struct draw *draw, struct rng *rng, enum isa isa)
     if (err != ERR_OK)
         return err;
     fill_rows(&draw->data, rng, kind == MODEL_LINEAR);
-    if (kind == MODEL_SVM && rows % 2 == 1) {
+    if (kind == MODEL_SVM && rows % 2 == 1 && many) {
         kind = MODEL_SOFTMAX;
         err = name_classes(&draw->data);
     }
-    draw->problem = problem_of(&draw->data, kind, isa);
+    draw->problem = problem_of(&draw->data, kind, campaign->isa);
     return err;
 }
 
 /* --- code ---------------------------------------------------------------- */
 
-struct odds {
+/* Mostly bitwise codes: there the checkers see everything. */
+static const struct {
     const char *name;
     uint32_t weight;
-};
-
-/* Mostly bitwise codes: there the checkers see everything. */
-static const struct odds code_odds[] = {
+} code_odds[] = {
     {"uncoded", 16}, {"frc", 16},    {"rep", 14},
     {"steal", 30},   {"stream", 20}, {"partial-frc", 10},
     {"cyclic", 6},   {"cb", 8},      {"partial-cyclic", 8},
@@ -170,21 +176,21 @@ static void draw_extras(struct draw *draw, struct preset_options *preset,
     preset->stop = "deadline:0.02";
 }
 
-static enum err draw_code(struct draw *draw, struct rng *rng, struct why *why)
+static enum err draw_code(struct draw *draw, const char *code, struct rng *rng,
+                          struct why *why)
 {
     struct preset_options preset = {.name = draw_code_name(rng)};
     const uint32_t n = between(rng, 2, 8);
     uint32_t copies;
 
-    if (draw->problem.model->classes &&
-        !rules_allow(preset_traits(preset.name) | TRAIT(CLASSES)))
-        preset.name = "cb"; /* mds: data are coded for one weight vector. */
+    preset.name = code != NULL ? code : preset.name;
+    if (draw->problem.model->classes && !allows_classes(preset.name))
+        preset.name = "cb";
     preset.seed = rng_next(rng);
     preset.stragglers = between(rng, 1, n > 3 ? 2 : 1);
     copies = preset.stragglers + 1;
     preset.workers = n;
-    if (is(&preset, "frc") || is(&preset, "partial-frc") ||
-        is(&preset, "matrix")) /* s + 1 must divide n. */
+    if (is(&preset, "matrix") || preset_find(preset.name)->divisible)
         preset.workers = (n + copies - 1) / copies * copies;
     fill_matrix(draw, preset.workers, copies);
     draw_extras(draw, &preset, rng);
@@ -397,36 +403,6 @@ static void draw_homes(struct draw *draw, uint64_t seed)
     options->shared = false;
 }
 
-/* About a fifth of the seeds have a function of which nothing is proved, far
- * from the scale it begins with or near it, and half of these workers that
- * bring its data along; again from a stream of its own.  One refuser is
- * believed there, so that there is none (math/exact/follow.h). */
-static void draw_follow(struct draw *draw, uint64_t seed)
-{
-    static const int shifts[] = {0, 0, 60, -60, 300, -300};
-    struct sim_options *options = &draw->options;
-    struct optim_options *optim = &options->optim;
-    struct rng rng;
-
-    rng_init(&rng, seed ^ UINT64_C(0x666f6c6c6f77));
-    if (options->home_count > 0 || options->code.placement == PLACE_LOCAL ||
-        code_spec_products(&options->code) ||
-        code_spec_sampled(&options->code) ||
-        options->mix.weight[FAULT_REFUSE] > 0 || !rng_chance(&rng, 0.25))
-        return;
-    options->follow = true;
-    options->follow_shift = shifts[rng_below(&rng, 6)];
-    optim->dense_max = 0;
-    optim->diagonal = false;
-    /* The same steps as without the shift, where rates are in its units. */
-    optim->l2 = ldexp(optim->l2, options->follow_shift);
-    if (optim->kind != OPTIM_NEWTON)
-        optim->rate = ldexp(optim->rate, -options->follow_shift);
-    options->settle_us *= 4; /* One trial may take many scales. */
-    if (rng_chance(&rng, 0.5))
-        sim_bring_rows(options);
-}
-
 static enum err draw_all(struct draw *draw, uint64_t seed,
                          const struct campaign_options *campaign,
                          struct why *why)
@@ -437,12 +413,12 @@ static enum err draw_all(struct draw *draw, uint64_t seed,
 
     rng_init(&rng, seed ^ UINT64_C(0x63616d706169676e));
     *draw = (struct draw){.options = sim_options_default()};
-    err = draw_data(draw, &rng, campaign->isa);
+    err = draw_data(draw, &rng, campaign);
     if (err != ERR_OK)
         return why_set(why, err, "%s", err_text(err));
     options->problem = &draw->problem;
     options->seed = seed;
-    err = draw_code(draw, &rng, why);
+    err = draw_code(draw, campaign->code, &rng, why);
     draw_optim(draw, &rng);
     draw_times(options, &rng);
     draw_roads(options, seed);
@@ -461,11 +437,15 @@ static enum err draw_all(struct draw *draw, uint64_t seed,
     draw_relays(options, seed, campaign->fanout);
     draw_homes(draw, seed);
     draw_refusals(options);
-    draw_follow(draw, seed);
+    followed_draw(seed, options);
+    /* Codes that go with few problems are drawn last, instead of the first; not
+     * where one is asked for. */
+    if (err == ERR_OK && campaign->code == NULL)
+        err = batched_draw_shadows(seed, options, why);
     if (err == ERR_OK)
         err = batched_draw(&draw->batched, seed, &draw->data, &draw->problem,
                            options, why);
-    if (err == ERR_OK)
+    if (err == ERR_OK && campaign->code == NULL)
         err = elastic_draw(seed, &draw->data, &draw->problem, options, why);
     return err;
 }
@@ -499,8 +479,9 @@ enum err campaign_seed(const struct campaign_options *options, uint64_t seed,
 {
     struct draw draw;
     enum err err = draw_all(&draw, seed, options, why);
-    const bool in_ring =
-        err == ERR_OK && ring_drawn(&draw.options, options->rings);
+    /* No code is of a ring. */
+    const bool in_ring = err == ERR_OK && options->code == NULL &&
+                         ring_drawn(&draw.options, options->rings);
 
     if (err == ERR_OK && describe != NULL)
         describe_draw(&draw, in_ring, describe);
@@ -613,6 +594,7 @@ static void report(const struct campaign_options *options,
                    struct campaign_result *total, uint64_t seed,
                    const char *what, const char *problem)
 {
+    const char *code = options->code != NULL ? options->code : "";
     char line[3 * SIM_TEXT], relays[32] = "";
 
     if (total->violations++ == 0)
@@ -623,8 +605,9 @@ static void report(const struct campaign_options *options,
         (void)snprintf(relays, sizeof relays, " --fanout %u", options->fanout);
     (void)snprintf(line, sizeof line,
                    "VIOLATION seed %" PRIu64 " (%s): %s  reproduce: muster "
-                   "simulate --faults --seed %" PRIu64 "%s",
-                   seed, problem, what, seed, relays);
+                   "simulate --faults --seed %" PRIu64 "%s%s%s",
+                   seed, problem, what, seed, relays,
+                   code[0] != '\0' ? " --code " : "", code);
     options->sink(options->sink_context, line);
 }
 

@@ -19,6 +19,8 @@ struct campaign_options {
     uint32_t stop_after;  /* Violations; 0 = go on to the last seed. */
     bool quiet_faults;    /* The same problems without faults. */
     uint32_t fanout;      /* Of all seeds that can have relays; 0 = as drawn. */
+    const char *code;     /* Of all seeds, a preset's name (no alias) that is
+                             drawn below; NULL: as drawn. */
     bool rings;           /* All seeds that can be are rings, and the others
                              are left out. */
     const bool *skip;     /* Faults to leave out of each seed; NULL = none. */

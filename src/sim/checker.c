@@ -380,6 +380,7 @@ void checker_trace(struct checker *checker, const struct trace *trace,
     case TRACE_PEER:
     case TRACE_SUM:
     case TRACE_STOP:
+    case TRACE_SIZE:
         break;
     }
 }

@@ -22,6 +22,8 @@
  *            oracle; by CHECK-1, -3 and -6 others sum over the oracle's rows
  *   CHECK-11 a step with samples in it was fed what parts and samples that were
  *            counted give, of which each part has one (sim/truth.h)
+ *   CHECK-12 samples have the size that was asked for last, from the beginning
+ *            of a pass and in every life; it is durable first (sim/truth.h)
  */
 #ifndef SIM_CHECKER_H
 #define SIM_CHECKER_H

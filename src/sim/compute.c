@@ -27,14 +27,13 @@ static bool has_own(const struct world *world, const struct sim_worker *worker)
 struct shadowing sim_compute_shadowing(const struct world *world)
 {
     const struct sim_options *const options = world->options;
-    struct shadowing shadows = {.share = options->code.size,
-                                .draw = options->code.draw,
+    struct shadowing shadows = {.draw = options->code.draw,
                                 .seed = options->code.seed};
     const uint32_t primaries = options->slots > options->code.shadows
                                    ? options->slots - options->code.shadows
                                    : 1;
 
-    CHECK(shadowing_choose(&shadows, options->problem->data,
+    CHECK(shadowing_choose(&shadows, options->code.size, options->problem->data,
                            &options->optim.sampler, primaries,
                            options->code.filters, NULL) == ERR_OK);
     return shadows;

@@ -330,9 +330,11 @@ static void obey_link(struct world *world, const struct action *action)
     } else {
         struct msg msg = action->msg;
 
-        if (msg.kind == MSG_ROUND)
+        if (msg.kind == MSG_ROUND) {
             checker_round_sent(&world->checker, &msg.round.key,
                                &coordinator->disk);
+            resized_round(world, &msg.round);
+        }
         if (msg.kind == MSG_FETCH && msg.fetch.peer != 0)
             introduce(world, &msg.fetch);
         network_send(world, conn, TO_WORKER, &msg, SPOIL_NOT);
@@ -468,6 +470,7 @@ static enum err wake(struct world *world, struct why *why)
     if (err != ERR_OK)
         return err;
     checker_recovered(&world->checker, &recovery);
+    resized_recovered(world, &recovery);
     err = coordinator_init(&coordinator->machine, &coordinator->options,
                            recovery.found ? &recovery : NULL, why);
     recovery_close(&recovery);
@@ -595,6 +598,25 @@ static void on_disk_done(struct world *world)
     step(world, event);
 }
 
+/* Who asks when nobody is there gets no answer, and lets it be. */
+static void on_size(struct world *world, uint32_t number)
+{
+    struct sim_coordinator *coordinator = &world->coordinator;
+    uint32_t from;
+
+    if (!coordinator->process.running || coordinator->done)
+        return;
+    empty_tray(world);
+    if (!coordinator->process.running || coordinator->done ||
+        coordinator_resizes(&coordinator->machine, &from, NULL) != ERR_OK)
+        return;
+    world_note(world, NODE_COORDINATOR, '%', "size %g after step %u",
+               world->options->resize[number].size, from);
+    resized_asked(world, number, from);
+    tell(world, (struct event){.kind = EVENT_SIZE,
+                               .size = world->options->resize[number].size});
+}
+
 void sim_coordinator_on(struct world *world, const struct happening *happening)
 {
     struct process *process = &world->coordinator.process;
@@ -616,6 +638,8 @@ void sim_coordinator_on(struct world *world, const struct happening *happening)
     } else if (happening->kind == HAPPEN_STOP) {
         world->coordinator.stopping = true;
         step(world, (struct event){.kind = EVENT_STOP});
+    } else if (happening->kind == HAPPEN_SIZE) {
+        on_size(world, happening->number);
     } else if (happening->kind == HAPPEN_JUDGED) {
         step(world, (struct event){.kind = EVENT_JUDGED,
                                    .err = world->coordinator.judge_err});
@@ -725,7 +749,6 @@ static void fill_options(struct world *world)
     if (code_spec_sampled(&from->code)) {
         to->job.sampled = to->job.chunks;
         to->job.chunks *= 2;
-        to->job.share = from->code.size;
     }
     if (from->follow) {
         to->vectors = 1;

@@ -214,6 +214,7 @@ void faults_step_opened(struct world *world, uint32_t step)
     if (step < world->steps_opened)
         return;
     world->steps_opened = step + 1;
+    resized_step_opened(world, step);
     for (uint32_t i = 0; i < options->script_count; i++) {
         if (options->script[i].step > step || world->scripted[i])
             continue;
@@ -286,6 +287,7 @@ void faults_on(struct world *world, const struct happening *happening)
     case HAPPEN_THAW:
     case HAPPEN_LEAVE:
     case HAPPEN_STOP:
+    case HAPPEN_SIZE:
     case HAPPEN_JUDGED:
     case HAPPEN_MEASURED:
         CHECK(!"not a fault");

@@ -8,6 +8,8 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "base/rng.h"
+#include "sim/sim.h"
 
 enum err followed_init(struct followed *followed, uint32_t dims,
                        uint32_t chunks, int shift)
@@ -177,4 +179,29 @@ enum err followed_sums(struct followed *followed,
     if (verdict == SCALE_STANDS)
         sums[total->dims] = tally_loss_value(total, exponent);
     return verdict == SCALE_STANDS ? ERR_OK : ERR_RANGE;
+}
+
+void followed_draw(uint64_t seed, struct sim_options *options)
+{
+    static const int shifts[] = {0, 0, 60, -60, 300, -300};
+    struct optim_options *optim = &options->optim;
+    struct rng rng;
+
+    rng_init(&rng, seed ^ UINT64_C(0x666f6c6c6f77));
+    if (options->home_count > 0 || options->code.placement == PLACE_LOCAL ||
+        code_spec_products(&options->code) ||
+        code_spec_sampled(&options->code) ||
+        options->mix.weight[FAULT_REFUSE] > 0 || !rng_chance(&rng, 0.25))
+        return;
+    options->follow = true;
+    options->follow_shift = shifts[rng_below(&rng, 6)];
+    optim->dense_max = 0;
+    optim->diagonal = false;
+    /* The same steps as without the shift, where rates are in its units. */
+    optim->l2 = ldexp(optim->l2, options->follow_shift);
+    if (optim->kind != OPTIM_NEWTON)
+        optim->rate = ldexp(optim->rate, -options->follow_shift);
+    options->settle_us *= 4; /* One trial may take many scales. */
+    if (rng_chance(&rng, 0.5))
+        sim_bring_rows(options);
 }

@@ -276,8 +276,8 @@ static bool is_for_process(uint32_t kind)
            kind == HAPPEN_FETCHED || kind == HAPPEN_PEERED ||
            kind == HAPPEN_SERVING || kind == HAPPEN_DISK ||
            kind == HAPPEN_DISK_DONE || kind == HAPPEN_LEAVE ||
-           kind == HAPPEN_STOP || kind == HAPPEN_JUDGED ||
-           kind == HAPPEN_MEASURED;
+           kind == HAPPEN_STOP || kind == HAPPEN_SIZE ||
+           kind == HAPPEN_JUDGED || kind == HAPPEN_MEASURED;
 }
 
 static void deliver(struct world *world, struct happening *happening)

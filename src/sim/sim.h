@@ -95,6 +95,14 @@ struct sim_step {
 
 typedef void (*sim_commit)(void *context, const struct sim_step *step);
 
+/* `muster set`: another size of samples is asked for. */
+#define SIM_RESIZES 4u
+struct sim_resize {
+    uint32_t step; /* So long after it has opened for the first time. */
+    time_us after_us;
+    double size;
+};
+
 struct sim_options {
     /* What is trained; NULL: no gradients (all sums zero), `rows` and
      * `chunk_rows` say how many chunks there are. */
@@ -104,9 +112,11 @@ struct sim_options {
     struct optim_options optim; /* rows and steps included. */
     struct held_out held_out;   /* Where optim.held_out. */
     struct code_spec code;
-    bool adapt;           /* Change it where it pays, ... */
-    enum exactness worst; /* ... within this class. */
-    uint32_t drill;       /* Change it every so many steps whatever it pays. */
+    struct sim_resize resize[SIM_RESIZES]; /* Of its samples, ... */
+    uint32_t resize_count;                 /* ... so many. */
+    bool adapt;                            /* Change it where it pays, ... */
+    enum exactness worst;                  /* ... within this class. */
+    uint32_t drill; /* Change it every so many steps whatever it pays. */
     uint32_t slots;
     uint32_t workers;     /* Started at time 0; 0 = slots. */
     uint32_t workers_max; /* Joiners included; 0 = workers + 4. */

@@ -9,6 +9,10 @@
  * Steps are made again by plain loops: which parts are in is the checker's
  * book, samples of linear models are drawn and summed here (those of networks
  * are the evaluator's), and the estimate is as docs/shadows.md has it.
+ *
+ * CHECK-12: samples have the size that was asked for last, from the beginning
+ * of the pass after that and in every life; and a change is durable before it
+ * is used.
  */
 #include "sim/truth.h"
 
@@ -141,6 +145,7 @@ static bool judge(struct redo *redo, uint32_t first, uint32_t end, double *sum,
         .first = first,
         .end = end,
         .step = truth->step,
+        .size = resized_size(redo->world, truth->step),
         .exponent = truth->exponent,
         .tally = &tally,
     };
@@ -259,6 +264,7 @@ static void draw_sample(struct redo *redo, uint32_t first, uint32_t end)
     uint32_t *const colour = mem_new(data->rows, sizeof *colour);
     double *const values = mem_new(data->cols, sizeof *values);
     const struct shadowing how = sim_compute_shadowing(redo->world);
+    const double size = resized_size(redo->world, redo->world->truth.step);
     struct strata strata = {0};
     uint32_t count;
 
@@ -271,10 +277,9 @@ static void draw_sample(struct redo *redo, uint32_t first, uint32_t end)
               ERR_OK);
         for (uint32_t i = 0; i < count; i++)
             colour[i] = colour_row(&how.colouring, data, rows[i], values);
-        strata_draw(&strata, how.draw, colour, count,
-                    strata_size(how.share, count),
+        strata_draw(&strata, how.draw, colour, count, strata_size(size, count),
                     rng_at(how.seed, redo->world->truth.step, first));
-        sum_sample(redo, &strata, rows, count, draw_shift(how.share));
+        sum_sample(redo, &strata, rows, count, draw_shift(size));
         strata_close(&strata);
     }
     mem_free(rows);
@@ -341,7 +346,8 @@ static bool add_missing(struct redo *redo, uint32_t first, uint32_t end)
     if (redo->world->options->net == NULL) {
         draw_sample(redo, first, end);
     } else {
-        const int shift = draw_shift(redo->world->options->code.size);
+        const int shift =
+            draw_shift(resized_size(redo->world, redo->world->truth.step));
 
         if (!judge(redo, chunks + first, chunks + end, redo->one,
                    &redo->variance))
@@ -424,4 +430,134 @@ void truth_check(struct world *world)
                             world->truth.step, sqrt(apart));
     }
     mem_free(redo.in);
+}
+
+/* --- sizes of samples ------------------------------------------------------
+ */
+
+void resized_step_opened(struct world *world, uint32_t step)
+{
+    const struct sim_options *const options = world->options;
+
+    for (uint32_t i = 0; i < options->resize_count; i++) {
+        if (options->resize[i].step != step)
+            continue;
+        world_push(world, (struct happening){.at = world->now +
+                                                   options->resize[i].after_us,
+                                             .kind = HAPPEN_SIZE,
+                                             .node = NODE_COORDINATOR,
+                                             .number = i});
+    }
+}
+
+void resized_asked(struct world *world, uint32_t number, uint32_t step)
+{
+    const uint32_t pass = sampler_steps(&world->options->optim.sampler);
+    const uint32_t due = (world->checker.committed / pass + 1) * pass;
+    struct resized *const book = &world->resized;
+
+    if (step != due)
+        checker_violate(&world->checker,
+                        "CHECK-12: another size after step %u, and the next "
+                        "pass begins after step %u",
+                        step, due);
+    book->list[book->count++] = (struct resized_change){
+        .step = due, .size = world->options->resize[number].size, .kept = true};
+}
+
+static const struct resized_change *change_at(const struct world *world,
+                                              uint32_t step)
+{
+    const struct resized *const book = &world->resized;
+
+    for (uint32_t i = book->count; i > 0; i--) {
+        if (book->list[i - 1].kept && book->list[i - 1].step <= step)
+            return &book->list[i - 1];
+    }
+    return NULL;
+}
+
+double resized_size(const struct world *world, uint32_t step)
+{
+    const struct resized_change *const change = change_at(world, step);
+
+    return change == NULL ? world->options->code.size : change->size;
+}
+
+/* --- on disk -------------------------------------------------------------- */
+
+struct lookup {
+    const struct resized_change *change;
+    bool found;
+};
+
+static void compare(void *context, const struct record *record)
+{
+    struct lookup *const search = context;
+
+    search->found |= record->kind == RECORD_SIZE &&
+                     record->step == search->change->step &&
+                     record->size == search->change->size;
+}
+
+static bool is_journaled(const struct resized_change *change,
+                         const uint8_t *data, size_t size)
+{
+    struct lookup search = {.change = change};
+    struct journal_summary summary;
+
+    return journal_scan(data, size, compare, &search, &summary) == ERR_OK &&
+           search.found;
+}
+
+/* What was not durable may be lost, if nobody has seen it. */
+void resized_recovered(struct world *world, const struct recovery *recovery)
+{
+    struct resized *const book = &world->resized;
+
+    for (uint32_t i = 0; i < book->count; i++) {
+        struct resized_change *const change = &book->list[i];
+
+        change->kept = change->kept && recovery->found &&
+                       is_journaled(change, recovery->journal_bytes,
+                                    recovery->journal.valid_bytes);
+        if (change->used && !change->kept)
+            checker_violate(&world->checker,
+                            "CHECK-12: the size after step %u was in use and "
+                            "is not in the journal",
+                            change->step);
+    }
+}
+
+static void use(struct world *world, struct resized_change *change)
+{
+    const uint8_t *data;
+    size_t size;
+
+    if (change->used)
+        return;
+    change->used = true;
+    if (!disk_model_durable(&world->coordinator.disk, JOURNAL_FILE, &data,
+                            &size) ||
+        !is_journaled(change, data, size))
+        checker_violate(&world->checker,
+                        "CHECK-12: the size after step %u is used before it is "
+                        "durable",
+                        change->step);
+}
+
+void resized_round(struct world *world, const struct msg_round *round)
+{
+    const uint32_t step = round->key.step;
+    const struct resized_change *const change = change_at(world, step);
+    const bool samples = code_spec_sampled(&world->options->code);
+    const double due = samples ? resized_size(world, step) : 0;
+
+    if (change != NULL)
+        use(world, &world->resized.list[change - world->resized.list]);
+    if (round->size != due)
+        checker_violate(&world->checker,
+                        "CHECK-12: the round of step %u asks for samples of "
+                        "%g of the rows instead of %g",
+                        step, round->size, due);
 }

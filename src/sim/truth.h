@@ -1,7 +1,8 @@
 /*
  * truth.h - the gradient that an approximate step should have had, computed
  * once more at the weights its round was opened with: how far the step was off;
- * and, with samples, the one that its answers give.
+ * and, with samples, the one that its answers give.  And the book of the sizes
+ * that samples were asked to have while a run was under way: CHECK-12.
  */
 #ifndef SIM_TRUTH_H
 #define SIM_TRUTH_H
@@ -10,7 +11,10 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "core/msg.h"
+#include "core/run/store.h"
 #include "math/exact/tally.h"
+#include "sim/sim.h"
 
 struct world;
 
@@ -39,5 +43,33 @@ void truth_check(struct world *world);
 /* It has made an approximate step: |g^ - g| / |g| of what it fed, over the
  * weights' coordinates.  NaN where that is not measured. */
 double truth_error(struct world *world);
+
+/* --- sizes of samples ------------------------------------------------------
+ */
+
+/* One that the coordinator said yes to. */
+struct resized_change {
+    uint32_t step; /* Holds from there on. */
+    double size;
+    bool kept; /* Not lost in a crash before it was durable. */
+    bool used; /* A round of it was sent. */
+};
+
+struct resized {
+    struct resized_change list[SIM_RESIZES];
+    uint32_t count;
+};
+
+/* A step opened for the first time: somebody may ask now. */
+void resized_step_opened(struct world *world, uint32_t step);
+/* The coordinator is asked for change `number`, and says from which step on it
+ * holds. */
+void resized_asked(struct world *world, uint32_t number, uint32_t step);
+/* It starts from what is on disk. */
+void resized_recovered(struct world *world, const struct recovery *recovery);
+/* It sends a round. */
+void resized_round(struct world *world, const struct msg_round *round);
+/* What samples are to have in the step. */
+double resized_size(const struct world *world, uint32_t step);
 
 #endif /* SIM_TRUTH_H */

@@ -53,7 +53,7 @@ static time_us duration(const struct sim_worker *worker,
 
     if (job_is_sample(&worker->machine.job, asked->first))
         return (time_us)((double)(chunk_us * (asked->end - asked->first)) *
-                         worker->machine.job.share);
+                         asked->size);
     if (!evaluation_is_product(asked->what.kind))
         return chunk_us * (asked->end - asked->first);
     shape = product_shape(&worker->machine.job, asked->share.parts);

@@ -61,6 +61,7 @@ enum happening_kind {
     HAPPEN_DEADLINE,  /* CHECK-5: there should have been a step by now. */
     HAPPEN_JUDGED,    /* The coordinator has computed a piece itself. */
     HAPPEN_MEASURED,  /* ... or measured held-out rows. */
+    HAPPEN_SIZE,      /* It is asked for change `number` of samples' size. */
 };
 
 /* Directions of a connection: down and up, where relays are in between. */
@@ -273,6 +274,7 @@ struct world {
     uint8_t brief[BRIEF_MAX];       /* Of the job. */
     struct checker checker;
     struct truth truth;
+    struct resized resized;
     struct digest data_digest;
     struct digest arithmetic;
 

@@ -271,6 +271,8 @@ static void put_body(struct writer *out, const struct msg *msg)
     case MSG_ASK:
         put_u32(out, msg->ask.version);
         put_u8(out, (uint8_t)msg->ask.what);
+        if (msg->ask.what == ASK_SIZE)
+            put_f64(out, msg->ask.size);
         break;
     case MSG_STATUS:
         put_bytes(out, msg->status.text, msg->status.size);

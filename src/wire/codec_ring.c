@@ -52,6 +52,7 @@ void put_meet(struct writer *out, const struct msg_meet *meet)
     put_text(out, meet->name);
     put_u64(out, meet->incarnation);
     put_digest(out, &meet->config);
+    put_digest(out, &meet->given);
     put_digest(out, &meet->arithmetic);
     put_text(out, meet->place);
     put_u32(out, meet->first);
@@ -65,6 +66,7 @@ void get_meet(struct reader *in, struct msg_meet *meet)
     get_name(in, meet->name);
     meet->incarnation = get_u64(in);
     get_digest(in, &meet->config);
+    get_digest(in, &meet->given);
     get_digest(in, &meet->arithmetic);
     get_place(in, meet->place);
     get_range(in, &meet->first, &meet->end);
@@ -101,6 +103,7 @@ void put_roster(struct writer *out, const struct msg_roster *roster)
 {
     put_view(out, &roster->view);
     put_bool(out, roster->broken);
+    put_view(out, &roster->refused);
     put_u32(out, roster->count);
     for (uint32_t i = 0; i < roster->count; i++) {
         const struct ring_known *known = &roster->known[i];
@@ -117,6 +120,7 @@ void get_roster(struct reader *in, const struct codec_room *room,
 {
     get_view_name(in, &roster->view);
     roster->broken = get_bool(in);
+    get_view_name(in, &roster->refused);
     roster->count = get_count(in, room);
     for (uint32_t i = 0; i < roster->count && in->ok; i++) {
         struct ring_known *known = &room->known[i];

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "math/computation.h"
 #include "math/exact/pack.h"
 #include "math/kernel/kernel.h"
 #include "wire/codec_parts.h"
@@ -94,6 +95,7 @@ void put_round_head(struct writer *out, const struct msg_round *round)
     put_bool(out, round->single);
     put_u8(out, (uint8_t)round->kind);
     put_u8(out, (uint8_t)round->soft);
+    put_f64(out, round->size);
     if (evaluation_is_product(round->kind)) {
         put_u32(out, round->parts);
         put_items(out, round->terms, round->term_count);
@@ -263,6 +265,8 @@ void get_round_head(struct reader *in, const struct codec_room *room,
     round->kind = get_evaluation(in, room);
     round->soft = get_u8(in);
     must(in, round->soft <= LOSS_SOFTS);
+    round->size = get_f64(in);
+    must(in, round->size == 0 || computation_samples(round->size));
     product = evaluation_is_product(round->kind);
     round->parts = 0;
     round->term_count = 0;

@@ -3,6 +3,7 @@
  */
 #include "core/link/offset.h"
 #include "math/blocks.h"
+#include "math/computation.h"
 #include "wire/codec_parts.h"
 
 void put_hello(struct writer *out, const struct msg_hello *hello)
@@ -65,7 +66,6 @@ void put_job(struct writer *out, const struct job *job)
     put_u32(out, job->chunks);
     put_u32(out, job->scattered);
     put_u32(out, job->sampled);
-    put_f64(out, job->share);
     put_u64(out, job->shard_max);
     put_digest(out, &job->data);
     put_i64(out, job->beat_us);
@@ -90,7 +90,6 @@ void get_job(struct reader *in, struct job *job)
     job->chunks = get_u32(in);
     job->scattered = get_u32(in);
     job->sampled = get_u32(in);
-    job->share = get_f64(in);
     job->shard_max = get_u64(in);
     get_digest(in, &job->data);
     job->beat_us = get_i64(in);
@@ -106,9 +105,7 @@ void get_job(struct reader *in, struct job *job)
     must(in, job->dims > 0 && job->dims <= DIMS_MAX);
     must(in, job->sum_dims >= job->dims && job->sum_dims <= SUM_DIMS_MAX);
     must(in, job->chunks > 0 && job->chunks <= CHUNKS_MAX);
-    must(in, job->sampled == 0 ? job->share == 0
-                               : job->chunks == 2 * job->sampled &&
-                                     job->share > 0 && job->share <= 1);
+    must(in, job->sampled == 0 || job->chunks == 2 * job->sampled);
     must(in, job->copies <= BLOCK_COPIES_MAX);
     must(in, job->products == (job->copies > 0));
     must(in, job_shards(job) <= CHUNKS_MAX);
@@ -161,8 +158,10 @@ void get_ask(struct reader *in, struct msg_ask *ask)
 
     ask->version = get_u32(in);
     what = get_u8(in);
-    must(in, what >= ASK_STATUS && what <= ASK_WHY);
+    must(in, what >= ASK_STATUS && what <= ASK_SIZE);
     ask->what = in->ok ? (enum ask_what)what : ASK_STATUS;
+    ask->size = what == ASK_SIZE ? get_f64(in) : 0;
+    must(in, what != ASK_SIZE || computation_samples(ask->size));
 }
 
 void get_status(struct reader *in, struct msg_status *status)

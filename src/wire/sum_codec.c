@@ -213,13 +213,25 @@ static void get_hello(struct reader *in, struct sum_msg *msg)
     msg->group = get_u64(in);
 }
 
-static void get_piece(struct reader *in, struct sum_msg *msg)
+static void get_piece_head(struct reader *in, struct sum_msg *msg)
 {
     msg->number = get_u64(in);
     msg->call = get_u64(in);
     msg->shape = get_shape(in, true);
     msg->size = get_u64(in);
-    msg->bytes = get_view(in, msg->size);
+}
+
+bool sum_codec_peek_piece(const uint8_t *begin, size_t size, uint64_t *bytes)
+{
+    struct reader in = reader_on(begin, size);
+    const uint8_t kind = get_u8(&in);
+    struct sum_msg msg = {0};
+
+    if (kind != SUM_SLICE && kind != SUM_PART)
+        return false;
+    get_piece_head(&in, &msg);
+    *bytes = msg.size;
+    return in.ok && msg.size <= SUM_BYTES_MAX;
 }
 
 static void get_body(struct reader *in, struct sum_codec_room *room,
@@ -269,7 +281,8 @@ static void get_body(struct reader *in, struct sum_codec_room *room,
         return;
     case SUM_SLICE:
     case SUM_PART:
-        get_piece(in, msg);
+        get_piece_head(in, msg);
+        msg->bytes = get_view(in, msg->size);
         return;
     }
     in->ok = false;

@@ -8,6 +8,7 @@
 #ifndef WIRE_SUM_CODEC_H
 #define WIRE_SUM_CODEC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,10 @@ size_t sum_codec_message_max(uint64_t size_max);
 size_t sum_codec_encode(const struct sum_msg *msg, uint8_t *out);
 /* Of SLICE and PART: what goes before the bytes, which follow as they are. */
 size_t sum_codec_head(const struct sum_msg *msg, uint8_t *out);
+/* Of SLICE and PART: how long that is, and how much follows it according to a
+ * message of which only the first bytes are there. */
+#define SUM_CODEC_PIECE_HEAD 37u
+bool sum_codec_peek_piece(const uint8_t *begin, size_t size, uint64_t *bytes);
 /* Views into `data` and `room`.  ERR_FORMAT: not one whole message. */
 MUST_CHECK enum err sum_codec_decode(const uint8_t *data, size_t size,
                                      struct sum_codec_room *room,

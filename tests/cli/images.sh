@@ -48,3 +48,13 @@ for how in "--steps 5" "--optim adam --batch 4 --passes 3" "--optim gd --batch 1
 			echo "$data $how"
 	done
 done
+echo "--- labels by MNIST's naming"
+mkdir m && gzip -c images >m/few-images-idx3-ubyte.gz && gzip -c labels >m/few-labels-idx1-ubyte.gz
+cp images m/t.images.idx3-ubyte && cp labels m/t.labels.idx1-ubyte && cp images m/alone-images-idx3-ubyte
+printf '\000\000\010\001\000\000\000\004\000\001\002\000' >m/short-labels-idx1-ubyte
+cp images m/short-images-idx3-ubyte
+digest() { "$MUSTER" data info "$@" --format json | sed -n 's/.*"digest": "\(.*\)".*/\1/p'; }
+[ "$(digest images --labels labels)" = "$(digest m/few-images-idx3-ubyte.gz)" ] && echo "the same rows"
+"$MUSTER" train m/few-images-idx3-ubyte.gz --test m/t.images.idx3-ubyte --model softmax --steps 2 2>&1 >train.out | grep labels
+"$MUSTER" data info m/alone-images-idx3-ubyte 2>&1
+"$MUSTER" data info m/short-images-idx3-ubyte 2>&1 || true

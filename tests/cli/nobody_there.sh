@@ -19,3 +19,11 @@ echo "status $?"
 mkdir over
 "$MUSTER" status over
 echo "status $?"
+"$MUSTER" set over size=20%
+echo "status $?"
+"$MUSTER" set size=20%
+echo "status $?"
+"$MUSTER" set
+echo "status $?"
+"$MUSTER" set over shadows=2
+echo "status $?"

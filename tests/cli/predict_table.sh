@@ -50,3 +50,15 @@ if command -v liblinear-predict >/dev/null; then
 else
     echo 0
 fi
+# Columns of probabilities: one order for all models, that of the labels.
+printf 'x,y,ok\n' >yes.csv
+for i in 1 2 3 4 5 6 7 8; do
+    printf '%d,%d,yes\n-%d,%d,no\n' $i $((i % 3)) $i $((i % 5)) >>yes.csv
+done
+"$MUSTER" train yes.csv yes.model -q >/dev/null
+"$MUSTER" train yes.csv yes.safetensors --net dense2 --passes 2 -q >/dev/null
+for model in yes.model yes.safetensors; do
+    "$MUSTER" predict yes.csv $model --style csv --probability -q | head -1
+done
+"$MUSTER" predict yes.csv yes.model --style csv --probability -q |
+    awk -F, 'NR > 1 && ($1 == "yes") != ($4 > $3) { print "swapped", $0 }'

@@ -106,7 +106,7 @@ static void score(const struct model_file *model, const struct dataset *data)
     for (uint32_t k = 0; k < model->outputs; k++)
         memcpy(inside + (size_t)k * data->stride,
                model->w + (size_t)k * data->cols, data->cols * sizeof *inside);
-    err = metrics_scores(&problem, inside, z);
+    err = metrics_scores(&problem, pool_serial(), inside, z);
     FUZZ_REQUIRE(err == ERR_OK || err == ERR_RANGE);
     if (err == ERR_OK)
         compare(model, data, z);

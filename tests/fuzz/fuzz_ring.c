@@ -391,6 +391,7 @@ static void meet(struct scene *scene, uint32_t road, uint32_t who)
     msg.meet = (struct msg_meet){.version = MSG_VERSION - (twist == 1),
                                  .incarnation = 100 + (twist == 2),
                                  .config = like.config,
+                                 .given = like.given,
                                  .arithmetic = like.arithmetic,
                                  .end = CHUNKS};
     memcpy(msg.meet.name, names[who], 2);

@@ -6,9 +6,12 @@ and training ends on the same loss whichever way rows came."""
 
 import json
 import os
+import select
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 from fractions import Fraction
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
@@ -16,6 +19,7 @@ import checks
 
 ROOT = os.environ["ROOT"]
 FOLDER = tempfile.TemporaryDirectory()
+GROUP = (239, 255, 83, 72)  # examples/shuffle.c
 PROGRAM = os.path.join(FOLDER.name, "shuffle")
 
 
@@ -112,6 +116,38 @@ def heard_again():
     assert run["sent_bytes"] == run["messages"] * run["row_bytes"], run
 
 
+def ports():
+    """Where somebody hears the group."""
+    address = "".join(f"{byte:02X}" for byte in reversed(GROUP))
+    with open("/proc/net/udp", encoding="ascii") as table:
+        here = [line.split()[1].split(":") for line in table][1:]
+    return {int(port, 16) for host, port in here if host == address}
+
+
+def strays():
+    """Whoever speaks to the group all the time does not keep a worker from
+    asking again for what it has lost."""
+    before = ports()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mouth, \
+            subprocess.Popen([PROGRAM, "--rows", "512", "--passes", "3",
+                              "--lose", "7", "--format", "json"], text=True,
+                             stdout=subprocess.PIPE) as worker:
+        mouth.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF,
+                         socket.inet_aton("127.0.0.1"))
+        mouth.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 0)
+        end, said = time.monotonic() + 20, 0
+        while worker.poll() is None and time.monotonic() < end:
+            for port in ports() - before:
+                mouth.sendto(b"stray", (".".join(map(str, GROUP)), port))
+                said += 1
+            select.select([], [], [], .02)
+        stalled = worker.poll() is None
+        if stalled:
+            worker.kill()
+        assert not stalled and said > 5, (stalled, said)
+        whole_and_right(json.loads(worker.stdout.read()))
+
+
 def wrong_bit():
     run = shuffled("--rows 512 --passes 2 --damage 3", code=1)
     assert 1 <= run["wrong_rows"] <= 4, run  # One message's rows.
@@ -155,6 +191,7 @@ checks.run([
     ("without multicast uncoded's bytes; one loss for all ways", other_ways),
     ("freely drawn: more than the formula, less with more rows", random_pads),
     ("a message that is lost is sent again", heard_again),
+    ("... though others speak to the group all the time", strays),
     ("a wrong bit is seen", wrong_bit),
     ("SGD: shuffled each pass < once < never", shuffling_helps),
     ("what cannot be is refused with a sentence", sentences),

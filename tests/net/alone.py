@@ -82,9 +82,10 @@ def at_once(tap):
     other = train("--resume", "--lr", 0.5)
     tap.ok(other["exit"] != 0 and "other data or options" in other["error"],
            "other options are refused", other)
-    for path in ("status", "stop"):
+    for path, words in (("status", "nobody is running it"),
+                        ("stop", "no run is going on")):
         done = run(path)
-        tap.ok(done.returncode == 1 and "no run is going on" in done.stderr,
+        tap.ok(done.returncode == 1 and words in done.stderr,
                f"{path} without an argument looks there too", done)
 
 

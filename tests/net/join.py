@@ -121,6 +121,23 @@ def another_token(tap):
     finish(process)
 
 
+def own_key_named(tap):
+    """--token-file may be the run's own: then status finds it in the folder."""
+    out = "own-key"
+    os.mkdir(out, 0o700)
+    key = f"{out}/run.token"
+    run("token", "new", key)
+    process = start(*train_args(out, "-n", "1", "--delay", "exp:0.01",
+                                "--listen", "0.0.0.0:0", "--token-file",
+                                os.path.abspath(key), steps=1000))
+    place_of(out)
+    tap.ok(wait_for(lambda: status(out) or process.poll() is not None,
+                    "status") not in (None, True) and os.path.exists(key),
+           "a run's own key, named: it stays in the folder and opens it")
+    os.kill(process.pid, signal.SIGTERM)
+    finish(process)
+
+
 def shipped(tap, name, *flags):
     job = ["train", *flags, "--steps", "30", "--chunk-rows", "64", "--format",
            "json"]
@@ -156,6 +173,7 @@ def main():
     plain(tap, wanted)
     sealed(tap, wanted)
     another_token(tap)
+    own_key_named(tap)
     tap.done()
 
 

@@ -105,6 +105,12 @@ class Cluster:
         return sorted(worker["name"] for worker in now["workers"]
                       if worker["state"] == "active")
 
+    def roads(self):
+        """{worker: whether by a relay} of those who are active."""
+        now = self.status() or {"workers": []}
+        return {worker["name"]: bool(worker.get("relay"))
+                for worker in now["workers"] if worker["state"] == "active"}
+
     def go_on(self, steps=3):
         """Steps are made."""
         step = journal.last_step(self.out)
@@ -292,10 +298,10 @@ def relayed(field, rng, tell, _flags):
             cut_relay(cluster, how, length)
         how = rng.choice(TWO_WAY)
         tell(f"{how} relay: by the other way {number}")
-        other_way(cluster, lambda: field.cut("relay", how),
+        other_way(cluster, False, lambda: field.cut("relay", how),
                   lambda: field.heal("relay"))
         tell(f"coordinator out of sight: by the relay {number}")
-        other_way(cluster, lambda: pairs(field, workers, "c", "add"),
+        other_way(cluster, True, lambda: pairs(field, workers, "c", "add"),
                   lambda: pairs(field, workers, "c", "del"))
     return cluster
 
@@ -309,17 +315,13 @@ def cut_relay(cluster, how, length):
     cluster.settle()
 
 
-def other_way(cluster, cut, heal):
-    """All their roads are cut but one: they must find it while it lasts."""
-    since = len(cluster.said())
+def other_way(cluster, relayed, cut, heal):
+    """All their roads are cut but one: they must find it while it lasts.  Who
+    went that way before the cut has nothing to find."""
     cut()
-
-    def come():
-        """Who had come by the other way before is not heard of."""
-        last = {who: word for _, who, word in cluster.said()[since:]
-                if who in cluster.names}
-        return bool(last) and set(last.values()) == {"joined"}
-    cluster.wait(come, "all to come by the other way")
+    cluster.wait(lambda: cluster.roads() == {
+        name: relayed for name in cluster.names},
+        "all to come by the other way")
     cluster.settle()
     heal()
     cluster.facts.append("another way")

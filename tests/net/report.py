@@ -12,7 +12,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
-from cluster import Tap, run, train
+from cluster import Tap, Train, alive, run, train, wait_for
+from journal import last_step
 
 STEPS = 300
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -171,6 +172,41 @@ def test_resumed(tap):
     tap.equal(done.returncode, 0, "without a history there is still a page")
 
 
+def test_deaths(tap):
+    """`muster train` itself is killed, after a worker and the coordinator were:
+    the run that is resumed has their deaths in its report, and its own."""
+    flags = ["gen:gmm:2000,10", "-n", 4, "--chunk-rows", 64]
+    job = Train(*flags, "--steps", 10 ** 6, "--out", "d", "--chaos",
+                "kill:w1@5,kill:coordinator@20")
+    first = Path("d/history.1.json")
+    try:  # Sooner than the half minute after which all is written anyway.
+        wait_for(lambda: first.exists() and json.loads(first.read_text()).get(
+            "deaths") == {"workers": 1, "coordinators": 1},
+                 "the deaths to be written down", 20)
+    except AssertionError as late:
+        print(f"# {late}")
+    left = job.children()
+    job.process.kill()
+    job.process.communicate()
+    wait_for(lambda: not any(alive(pid) for _, pid in left),
+             "its workers to end")
+    step = last_step("d")
+    train("--resume", "d", "--steps", step + 40, "--chaos",
+          f"kill:w2@{step + 10}")
+    said = json.loads(run("report", "d", "--format", "json").stdout)
+    tap.equal(said.get("died"), 2, "deaths before a resume are in the report")
+    page = Path("d/report.html").read_text()
+    tap.ok(re.search('"deaths": *{"workers": *2, *"coordinators": *1}', page),
+           "... the coordinator's, too")
+    history = json.loads(first.read_text())
+    history["events"] = 500 * [[0, 1, "died", "w1"]]
+    history["events_lost"] = 200
+    history["deaths"]["workers"] = 700
+    first.write_text(json.dumps(history))
+    said = json.loads(run("report", "d", "--format", "json").stdout)
+    tap.equal(said.get("died"), 701, "... also more of them than events")
+
+
 def test_blind(tap):
     """Where a step's times are not those of its own answers."""
     for folder, words in (("u", ["ignore:staleness=1", "--optim", "gd"]),
@@ -192,6 +228,7 @@ def main():
     test_static(tap, result)
     test_secret(tap)
     test_resumed(tap)
+    test_deaths(tap)
     test_blind(tap)
     if any(map(shutil.which, BROWSERS)):
         test_page(tap, result)

@@ -3,11 +3,15 @@
 page; what stands on a page comes from the files of its runs; pages need nothing
 else and fit narrow and wide windows, light and dark, in a real browser."""
 
+import collections
 import csv
+import gzip
 import json
 import os
+import random
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import xml.dom.minidom
@@ -110,6 +114,124 @@ def means_of_seeds(tap, folder):
            "flexent: seconds a step are the seeds' mean", (arms, steps))
 
 
+def lines_of(data, word="train"):
+    return [command["line"] for command in data["commands"]
+            if command["line"].startswith(word)]
+
+
+def diverged(result):
+    return "the training diverged" in result.get("error", "") or "diverged" in (
+        result.get("end"), result.get("refit", {}).get("end"))
+
+
+def no_run_twice(tap, all_data):
+    twice = [line for data in all_data.values()
+             for line, times in collections.Counter(
+                 command["program"] + " " + command["line"]
+                 for command in data["commands"]).items() if times > 1]
+    tap.equal(twice, [], "no experiment runs a command twice")
+
+
+def trouble_is_marked(tap, all_data):
+    """A run that diverged is counted, and marked in the list of runs."""
+    wrong, seen = [], 0
+    for name, data in all_data.items():
+        files = [command["file"] for command in data["commands"]
+                 if diverged(command["result"])]
+        page = Path("out", name, "index.html").read_text()
+        marked = re.findall(r"# (run-\d+\.json): \S", page)
+        told = [remark for remark in data["remarks"]
+                if f"{len(files)} of the {len(data['commands'])} runs diverged"
+                in remark]
+        seen += len(files)
+        if marked != files or len(told) != (len(files) > 0):
+            wrong.append((name, files, marked, told))
+    tap.ok(not wrong and seen > 0, "runs that diverged are marked", wrong)
+
+
+def one_thread_each(tap, all_data):
+    """More workers are more hardware, or it is no scaling."""
+    wrong = [line for name in ("scaling", "ring-mnist")
+             for line in lines_of(all_data[name])
+             if " --threads 1 " not in line]
+    silent = [name for name in ("scaling", "ring-mnist")
+              if not re.search(r"This machine has \d+ processors?,",
+                               " ".join(all_data[name]["remarks"]))]
+    tap.equal((wrong, silent), ([], []),
+              "scaling and ring-mnist: one thread each, processors are told")
+
+
+def credit_says_what_happened(tap, data):
+    rows = {row[0]: row for row in data["tables"][0]["rows"]}
+    hashes = [row[-1] for row in rows.values()
+              if re.fullmatch("[0-9a-f]{12}", row[-1])]
+    bad = [command for command in data["commands"]
+           if diverged(command["result"])]
+    tap.ok(len(set(hashes)) == 1 and
+           sum("diverged" in name for name in rows) == len(bad),
+           "credit-svm: no hash of what diverged, nor of cec", rows)
+    chosen = lines_of(data)[0]
+    best = data["commands"][0]["result"]["best"]["options"]["c"]
+    costs = re.search(r"--grid c=(\S*)", chosen).group(1).split(",")
+    edge = float(best) in (min(map(float, costs)), max(map(float, costs)))
+    tap.ok(any(f"chose c = {best} " in remark and
+               ("edge" in remark) == edge for remark in data["remarks"]),
+           "credit-svm: a choice at the grid's edge is told", data["remarks"])
+
+
+def floor_is_of_seeds(tap, data):
+    """Its gap is the mean over seeds of mse above that seed's least."""
+    least, gaps = {}, {}
+    for command in data["commands"]:
+        seed = re.search(r"--seed (\d+)", command["line"]).group(1)
+        collect = re.search(r"collect=(\d+)", command["line"])
+        if command["line"].startswith("train"):
+            least[seed] = command["result"]["test_metrics"]["mse"]
+        elif collect:
+            gaps.setdefault(collect.group(1), {})[seed] = \
+                command["result"]["metrics"]["mse"]
+    rows = data["tables"][0]["rows"]
+    means = [sum(mse - least[seed] for seed, mse in gaps[row[0]].items()) /
+             len(least) for row in rows]
+    tap.ok(len(least) >= 3 and all(
+        abs(float(row[2].split()[0]) / mean - 1) < .01
+        for row, mean in zip(rows, means)),
+           "noise-floor: the gap is a mean of seeds", (rows, means))
+
+
+def digits_of_mnist(tap):
+    """Files as MNIST's, packed or not, found by --raw, their labels by their
+    names."""
+    folder = Path("set/mnist")
+    folder.mkdir(parents=True)
+    for name, count in (("train", 60000), ("t10k", 10000)):
+        labels = bytes(random.Random(count).choices(range(10), k=count))
+        rows = [bytes(20 * k + j % 50 for j in range(784)) for k in range(10)]
+        for kind, head, body in (
+                ("images-idx3", struct.pack(">IIII", 2051, count, 28, 28),
+                 b"".join(rows[label] for label in labels)),
+                ("labels-idx1", struct.pack(">II", 2049, count), labels)):
+            path = folder / f"{name}-{kind}-ubyte"
+            if name == "train":
+                path.with_suffix(".gz").write_bytes(
+                    gzip.compress(head + body, 1))
+            else:
+                path.write_bytes(head + body)
+    for name, file in (("ring-mnist", "some"), ("flexent", "alike")):
+        done = run("reproduce", name, "--quick", "--virtual", "--raw", "set",
+                   "--to", "digits", "-q")
+        tap.ok(done.returncode == 0, f"{name} with MNIST's files",
+               done.stderr[-1000:])
+        data = json.loads(Path("digits", name, "data.json").read_text())
+        tap.ok(any(f" {file}-images-idx3-ubyte --test" in line
+                   for line in lines_of(data) + lines_of(data, "simulate")) and
+               not any("not at hand" in remark for remark in data["remarks"]),
+               f"{name}: its runs read them", data["remarks"])
+    labels = Path("digits/flexent/skewed-labels-idx1-ubyte").read_bytes()[8:]
+    tap.ok(len(labels) == 800 and list(labels) == sorted(labels),
+           "flexent: skewed rows are in the order of their labels")
+
+
 def pages(tap, names):
     paths = [f"out/{name}/index.html" for name in names]
     light, said = looked_at(paths)
@@ -146,6 +268,16 @@ def main():
     for name in names:
         numbers_come_from_runs(tap, Path("out", name))
     means_of_seeds(tap, Path("out/flexent"))
+    all_data = {name: json.loads(Path("out", name, "data.json").read_text())
+                for name in names}
+    no_run_twice(tap, all_data)
+    trouble_is_marked(tap, all_data)
+    one_thread_each(tap, all_data)
+    credit_says_what_happened(tap, all_data["credit-svm"])
+    floor_is_of_seeds(tap, all_data["noise-floor"])
+    tap.ok("The run behind" in Path("out/prices/index.html").read_text(),
+           "one run is not \"the 1 runs\"")
+    digits_of_mnist(tap)
     results = Path("out/results.md").read_text()
     tap.ok(all(f"muster reproduce {name} " in results for name in names),
            "results.md has a chapter for each")

@@ -229,6 +229,39 @@ def intruders(tap):
               "... and nothing of it changed the hash")
 
 
+def elsewhere(tap):
+    """Of three commands, as on three machines, one is killed: the others say
+    so, count it, and do not take it for a worker."""
+    key = ["--token-file", "cluster.token"]
+    flags = [*LONG[:-1], 10 ** 6, *RING, "--workers", 3, "--listen",
+             "127.0.0.1:0", *key]
+    first = Train(*flags, "--name", "one", "--out", "m-one")
+    more = ["--peers", address_of("m-one")]
+    second = Train(*flags, *more, "--name", "two", "--out", "m-two")
+    third = Train(*flags, *more, "--name", "three", "--out", "m-three",
+                  "--chaos", "kill:three@20")
+    third.finish()
+    for folder in ("m-one", "m-two"):
+        now = wait_for(lambda at=folder: [
+            now for now in [status(at, *key)] if now and now["died"] == 1],
+            f"a death to be noticed in {folder}")[0]
+        here = [peer["name"] for peer in now["workers"]
+                if peer["state"] != "away"]
+        tap.equal(sorted(here), ["one", "two"], f"{folder}: two are left")
+        text = run("status", folder, *key).stdout
+        tap.ok("2 workers and 1 away" in text, "... and counted", text)
+    assert run("stop", "m-one", *key).returncode == 0
+    for job, folder in ((first, "m-one"), (second, "m-two")):
+        done = job.finish()
+        tap.ok("three died; 2 go on" in done["stderr"] and
+               done["workers"]["died"] == 1,
+               f"{folder}: a death elsewhere is told and counted", done)
+        page = run("report", folder)
+        text = Path(folder, "report.html").read_text(encoding="utf8")
+        tap.ok('"kind":"died","name":"three"' in text, "... and reported",
+               page)
+
+
 def main():
     tap = Tap()
     wanted = train(*LONG)["hash"]
@@ -237,6 +270,7 @@ def main():
     stop_and_continue(tap, wanted)
     resume(tap, wanted)
     intruders(tap)
+    elsewhere(tap)
     asked(tap)
     one_here(tap)
     refused(tap)

@@ -3,6 +3,7 @@
 hash is the star's with the same owners, whoever is killed and comes back; who
 waits says for whom; and no row is in anything that a peer sends."""
 
+import hashlib
 import os
 import random
 import re
@@ -193,6 +194,28 @@ def strangers(tap):
            "`muster stop` at one of them ends all, at one step", ended)
 
 
+def other_bounds(tap):
+    """A folder whose `parts` has another bound, and a digest that fits it:
+    with other scales no step would be made by anybody."""
+    others = [peer("a", "o-a", *STEPS)]
+    others.append(peer("c", "o-c", *STEPS, join="o-a"))
+    end(peer("b", "o-b", *STEPS, "--chaos", "kill:b@20", join="o-a"))
+    path = Path("o-b/parts")
+    said = path.read_bytes()
+    text = bytearray(said[:-32])
+    text[-8:] = struct.pack("<d", 4 * struct.unpack("<d", text[-8:])[0] + 1)
+    path.write_bytes(bytes(text) + hashlib.sha256(text).digest())
+    done = end(peer("b", "o-b", *STEPS, resume=True))
+    tap.ok(done["exit"] not in (0, 75) and "bounds-digest" in str(done),
+           "turned away: other bounds of the same rows", (done, log("o-b")))
+    path.write_bytes(said)
+    ended = [end(peer("b", "o-b", *STEPS, resume=True))]
+    ended += [end(process) for process in others]
+    tap.ok(not any(r["exit"] for r in ended) and
+           len({r.get("hash") for r in ended}) == 1,
+           "... and with those it was told it is back", ended)
+
+
 def one_name(tap):
     """While owners are called: two of one name are told apart at once."""
     first = peer("a", "n-a", *STEPS)
@@ -215,6 +238,17 @@ def waits_no_longer(tap):
     tap.ok(all(r["exit"] == 75 for r in ended) and
            "(c) has been away for 1 s" in str(ended[:2]) + log("w-a"),
            "an owner that stays away ends the run, saved", ended)
+    again = end(peer("a", "w-a", *STEPS, "--owner-wait", "1", resume=True))
+    tap.ok(again["exit"] == 75 and "away for 1 s" in str(again) + log("w-a"),
+           "... and so does the one that is resumed alone, as soon", again)
+
+
+def over(tap):
+    """Nothing is left to do, so nobody is waited for."""
+    for name in "ab":
+        done = end(peer(name, f"lbfgs-{name}", "--steps", "12", resume=True))
+        tap.ok(done["exit"] == 0 and done.get("finished"),
+               f"a finished ring is resumed by {name} alone: it is over", done)
 
 
 def main():
@@ -225,9 +259,11 @@ def main():
     write("c.svm", 3, 230)
     write("other.svm", 4, 100)
     same_as_star(tap)
+    over(tap)
     killed(tap, star("star", *STEPS))
     refused(tap)
     strangers(tap)
+    other_bounds(tap)
     one_name(tap)
     waits_no_longer(tap)
     tap.done()

@@ -3,6 +3,7 @@
 `muster train` itself, the table is that of one process, bit for bit, and no
 training that was over is made again."""
 
+import json
 import os
 import signal
 import sys
@@ -50,6 +51,37 @@ def killed_workers(tap, wanted):
     tap.equal(len(lines("killed")), TRAININGS, "each training is made once")
 
 
+def broken_disk(tap):
+    """The disk fails where a training is judged: the next one, which has begun,
+    is not trained to its end first."""
+    os.makedirs("broken/scores-0-0")
+    job = Train(*ROWS, "-v", 2, "--grid", "steps=3,1000000", "--tol", 0, *SLOW,
+                "-n", 2, "--out", "broken")
+    result = job.finish()
+    tap.ok(result["exit"] == 1 and "broken/scores-" in result.get("error", ""),
+           "a training that cannot be written down ends the search", result)
+
+
+def own_seconds(tap):
+    """A fold is judged while the next begins: that time is of one of them."""
+    result = train("gen:gmm:60000,20", "-v", 6, "--grid", "l2=0.1,0.01",
+                   "--steps", 2, "-n", 2, "--out", "seconds")
+    took = [float(line.split()[7]) for line in lines("seconds")]
+    tap.ok(len(took) == 12 and
+           sum(took) <= result["elapsed_s"] + len(took) * .0005,
+           "folds take no longer than all of them", (took, result))
+
+
+def standing(tap, folder, wanted, words):
+    """What `muster status` says of a search that nobody is running."""
+    told = run("status", folder)
+    got = json.loads(run("status", folder, "--format", "json").stdout)
+    if got.get("search"):
+        got["search"].pop("line")
+    tap.ok((told.returncode, got) == (1, wanted) and words in told.stderr,
+           f"status: {words}", (told, got))
+
+
 def killed_whole(tap, wanted):
     """`muster train` dies; --resume goes on with the training at hand."""
     job = Train(*GRID, *SLOW, "-n", 2, "--out", "whole")
@@ -58,14 +90,22 @@ def killed_whole(tap, wanted):
     job.process.communicate()
     before = lines("whole")
     at_hand = [name for name in os.listdir("whole") if name.startswith("trial")]
-    tap.ok(2 <= len(before) < TRAININGS and len(at_hand) == 1,
+    tap.ok(2 <= len(before) < TRAININGS and len(at_hand) in (1, 2),
            "killed between two trainings' ends", (before, at_hand))
+    standing(tap, "whole", {"running": False, "finished": False,
+                            "search": None}, "its search is not finished")
     other = train(*GRID, "--l2", "0.5", "--tol", "0.1", "-n", 2, "--resume",
                   "whole")
     tap.ok(other["exit"] != 0 and "other rows, options or lists" in
            other["error"], "another series is not gone on with", other)
     result = train("--resume=whole")
     after = lines("whole")
+    best = result["best"]
+    said = f"best l2={best['options']['l2']}: accuracy "
+    standing(tap, "whole", {"running": False, "finished": True, "search": {
+        "trainings": TRAININGS, "best": f"l2={best['options']['l2']}",
+        "metrics": best["metrics"], "diverged": False}},
+        f"its search is finished, {TRAININGS} trainings; {said}")
     tap.ok(table(result) == wanted, "resumed: the table of one process", result)
     tap.equal((after[:len(before)], len(after)), (before, TRAININGS),
               "what was over is not made again")
@@ -78,6 +118,33 @@ def killed_whole(tap, wanted):
     again = train("--resume=whole")
     tap.ok(table(again) == wanted and len(lines("whole")) == TRAININGS + 1,
            "lost scores: that one training is made again", again)
+
+
+def state_of(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rsplit(")", 1)[1].split()[0]
+
+
+def killed_unread(tap, wanted):
+    """`muster train` dies when a training has ended, before it knows."""
+    job = Train(*GRID, *SLOW, "-n", 2, "--out", "unread")
+    at_work("unread", 1)
+    kill(job.pid, signal.SIGSTOP)
+    before = lines("unread")
+    ended = job.wait_child("coordinator")
+    wait_for(lambda: state_of(ended) == "Z", "the end of the training")
+    files = [name for trial in os.listdir("unread")
+             if trial.startswith("trial")
+             for name in os.listdir(os.path.join("unread", trial))]
+    kill(job.pid)
+    job.process.communicate()
+    tap.ok("journal" in files and "result" not in files and
+           "facts" not in files, "what a training comes to is handed over in "
+           "memory: the disk is not waited for", files)
+    result = train("--resume=unread")
+    tap.ok(table(result) == wanted and len(lines("unread")) == TRAININGS and
+           lines("unread")[:len(before)] == before,
+           "killed before that was read: gone on from the checkpoint", result)
 
 
 def stopped(tap, wanted):
@@ -234,10 +301,13 @@ def main():
     wanted = table(train(*GRID))
     killed_workers(tap, wanted)
     killed_whole(tap, wanted)
+    killed_unread(tap, wanted)
     stopped(tap, wanted)
     refit(tap)
     sizes(tap)
     kinds(tap)
+    broken_disk(tap)
+    own_seconds(tap)
     tap.done()
 
 

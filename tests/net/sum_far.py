@@ -4,6 +4,8 @@ killed, also the one that began it and the oldest, the others go on.
 
 First on loopback: members are killed in the middle of calls, one and two at
 once, and others come, by any member's address; one is stopped and comes back.
+Half of them need nothing sealed (`plain`), so that links of both kinds are cut.
+Then so with vectors that links put together in the members' memory.
 Then in network namespaces: two are cut off from three, come back when that is
 healed, and are told MUSTER_LOST when it is not.  Every sum is that of those it
 names, and all who were told of a call were told the same."""
@@ -53,7 +55,7 @@ class Group:
             self.dead[name] = self.living.pop(name)
             kill(self.dead[name].pid)
 
-    def check(self, tap, what):
+    def check(self, tap, what, least=100):
         """All of them are over; who said what?"""
         for name in list(self.living):
             self.kill(name)
@@ -66,10 +68,34 @@ class Group:
         for call, (who, values) in seen.items():
             if [float.fromhex(v) for v in values] != wanted_sum(who.split(",")):
                 wrong.append(call)
-        tap.ok(len(seen) > 100 and not differ, f"{what}: all were told the same",
+        tap.ok(len(seen) > least and not differ, f"{what}: all were told the same",
                f"{len(seen)} {differ[:3]}")
         tap.ok(not wrong, f"{what}: every sum is that of those it names",
                wrong[:3])
+
+
+def plain(name):
+    return {"DOOR_PLAIN": "1"} if ord(name) % 2 else {}
+
+
+def long_ones(tap):
+    """Members come and are killed, or stopped, while long vectors are sent."""
+    group = Group(DOOR_LONG="1")
+    group.add("h")
+    for name in "aceb":
+        group.add(name, "h", **plain(name))
+    group.wait()
+    for name, after in zip("cab", "gik"):
+        group.kill(name)
+        group.wait()
+        group.add(after, "e", **plain(after))
+        group.wait()
+    os.kill(group.living["e"].pid, signal.SIGSTOP)
+    group.wait(set(group.living) - {"e"})
+    os.kill(group.living["e"].pid, signal.SIGCONT)
+    group.wait()
+    tap.ok(True, "members of long vectors come, die, and are stopped")
+    group.check(tap, "long vectors", 10)
 
 
 def killed(tap, rng):
@@ -77,13 +103,14 @@ def killed(tap, rng):
     fresh = iter("abcdefgijklmnopqrstuvwxyz")
     group.add("h")
     for name in (next(fresh) for _ in range(4)):
-        group.add(name, rng.choice(list(group.living)))
+        group.add(name, rng.choice(list(group.living)), **plain(name))
     group.wait()
     for turn in range(KILLS):
         oldest = next(iter(group.living))
         group.kill(oldest if turn % 3 == 0 else rng.choice(list(group.living)))
         group.wait()
-        group.add(next(fresh), rng.choice(list(group.living)))
+        name = next(fresh)
+        group.add(name, rng.choice(list(group.living)), **plain(name))
         group.wait()
     tap.ok(True, f"{KILLS} members killed, the oldest among them")
     group.kill(*list(group.living)[:2])
@@ -145,6 +172,7 @@ def main():
     assert run("token", "new", "cluster.token").returncode == 0
     build(tap, ROOT / "tests/net/lib/door.c", "door")
     killed(tap, random.Random(SEED))
+    long_ones(tap)
     reason = why_not()
     if reason:
         tap.skip("a group cut in two in network namespaces", reason)

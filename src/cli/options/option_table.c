@@ -13,8 +13,8 @@
 enum {
     /* Commands that train, for real or in virtual time. */
     BOTH = CMD_TRAIN | CMD_SIMULATE,
-    TALKS =
-        CMD_TRAIN | CMD_JOIN | CMD_RELAY | CMD_STATUS | CMD_STOP | CMD_PRODUCT,
+    TALKS = CMD_TRAIN | CMD_JOIN | CMD_RELAY | CMD_STATUS | CMD_STOP | CMD_SET |
+            CMD_PRODUCT,
     COMPUTES = CMD_TRAIN | CMD_JOIN | CMD_SIMULATE | CMD_PRODUCT,
     CODED = BOTH | CMD_CODES | CMD_PRODUCT,
     /* With processes. */
@@ -27,6 +27,7 @@ static const char optimiser[] = "Optimiser";
 static const char workers[] = "Workers and code";
 static const char trouble[] = "Trouble on purpose";
 static const char cluster[] = "Cluster and state";
+static const char machines[] = "Machines";
 static const char many[] = "Many runs at once";
 static const char habit[] = "As LIBLINEAR's train has them";
 static const char simulator[] = "Simulator";
@@ -38,7 +39,9 @@ static const char output[] = "Output";
 static const struct option_use uses[OPTIONS] = {
     {OPT_DATA, NULL, BOTH | CMD_PREDICT, 0},
     {OPT_SAVE, NULL, CMD_TRAIN | CMD_JOIN, 0},
-    {OPT_ADDRESS, NULL, CMD_JOIN | CMD_RELAY | CMD_STATUS | CMD_STOP, 0},
+    {OPT_ADDRESS, NULL, CMD_JOIN | CMD_RELAY | CMD_STATUS | CMD_STOP | CMD_SET,
+     0},
+    {OPT_SETTING, NULL, CMD_SET, 0},
     {OPT_ACTION, NULL, CMD_TOKEN, 0},
     {OPT_FILE, NULL, CMD_TOKEN, 0},
     {OPT_TOPIC, NULL, CMD_HELP, 0},
@@ -54,6 +57,7 @@ static const struct option_use uses[OPTIONS] = {
     {OPT_COLUMNS, NULL, CMD_PRODUCT, 0},
     {OPT_PRODUCT, NULL, CMD_PRODUCT, 0},
     {OPT_EXPERIMENT, NULL, CMD_REPRODUCE, 0},
+    {OPT_ENGINE, NULL, CMD_LAUNCH, 0},
     {OPT_INPUT, files, BOTH | CMD_PREDICT | CMD_DATA | CMD_JOIN, 0},
     {OPT_LABEL, files, BOTH | CMD_PREDICT | CMD_DATA | CMD_JOIN, CMD_TRAIN},
     {OPT_LABELS, files, BOTH | CMD_PREDICT | CMD_DATA | CMD_JOIN, 0},
@@ -121,13 +125,14 @@ static const struct option_use uses[OPTIONS] = {
     {OPT_BIAS, habit, CMD_TRAIN, 0},
     {OPT_SVR_EPS, habit, CMD_TRAIN, 0},
     {OPT_N, workers, CODED | CMD_PLAN, BOTH},
-    {OPT_WORKERS, workers, BOTH | CMD_PLAN | CMD_PRODUCT, 0},
+    {OPT_WORKERS, workers, BOTH | CMD_PLAN | CMD_PRODUCT | CMD_LAUNCH, 0},
     {OPT_CODE, workers, BOTH | CMD_PLAN | CMD_PRODUCT, BOTH},
     {OPT_STRAGGLERS, workers, CODED | CMD_PLAN, BOTH},
     {OPT_EXACT, workers, BOTH | CMD_PLAN | CMD_PRODUCT, 0},
     {OPT_VERIFY, workers, CMD_TRAIN, 0},
     {OPT_AUDIT, workers, CMD_TRAIN, 0},
-    {OPT_THREADS, workers, COMPUTES | CMD_DATA | CMD_MODEL, CMD_TRAIN},
+    {OPT_THREADS, workers, COMPUTES | CMD_DATA | CMD_MODEL | CMD_LAUNCH,
+     CMD_TRAIN},
     {OPT_ISA, workers, COMPUTES | CMD_PREDICT, 0},
     {OPT_TOPOLOGY, workers, CMD_TRAIN, 0},
     {OPT_DELAY, trouble, BOTH | CMD_PLAN | CMD_PRODUCT, CMD_SIMULATE},
@@ -148,6 +153,13 @@ static const struct option_use uses[OPTIONS] = {
     {OPT_RECORD, cluster, CMD_TRAIN, 0},
     {OPT_TRACE, cluster, BOTH, CMD_SIMULATE},
     {OPT_WHY_SLOW, cluster, CMD_STATUS, 0},
+    {OPT_HOSTFILE, machines, CMD_LAUNCH, 0},
+    {OPT_HOSTS, machines, CMD_LAUNCH, 0},
+    {OPT_RESTART, machines, CMD_LAUNCH, 0},
+    {OPT_REMOTE, machines, CMD_LAUNCH, 0},
+    {OPT_SSH_CONFIG, machines, CMD_LAUNCH, 0},
+    {OPT_SBATCH, machines, CMD_LAUNCH, 0},
+    {OPT_PRINT, machines, CMD_LAUNCH, 0},
     {OPT_PREEMPT_NOTICE, cluster, CMD_TRAIN | CMD_JOIN, 0},
     {OPT_PREEMPT_ADDRESS, cluster, CMD_TRAIN | CMD_JOIN, 0},
     {OPT_COMPUTE, simulator, CMD_SIMULATE, CMD_SIMULATE},
@@ -201,6 +213,11 @@ static const struct option own[OPTIONS - RECIPE_OPTIONS] = {
          .kind = VALUE_TEXT,
          .value = "ADDRESS",
          .help = "HOST:PORT of the coordinator, or the run's folder"},
+    OWN(OPT_SETTING) = {.name = "setting",
+                        .kind = VALUE_TEXT,
+                        .value = "size=SHARE",
+                        .help = "code flexent: rows of a sample from the next "
+                                "pass on, of those it stands for: size=20%"},
     OWN(OPT_ACTION) = {.name = "action",
                        .kind = VALUE_CHOICE,
                        .value = "new",
@@ -277,6 +294,52 @@ static const struct option own[OPTIONS - RECIPE_OPTIONS] = {
                            .value = "NAME",
                            .help = "which one, or all; without it they are "
                                    "listed"},
+    OWN(OPT_ENGINE) = {.name = "engine",
+                       .kind = VALUE_CHOICE,
+                       .value = "ENGINE",
+                       .choices = "ssh|slurm|ranks",
+                       .help = "what starts the workers: ssh; slurm, with "
+                               "the coordinator as a job of its own; or "
+                               "ranks: srun or mpirun has started them all"},
+    OWN(OPT_HOSTFILE) = {.name = "hostfile",
+                         .aliases = "machinefile",
+                         .kind = VALUE_TEXT,
+                         .value = "FILE",
+                         .help = "a host on each line: [user@]host, slots=N "
+                                 "behind it for N workers; # begins a "
+                                 "comment"},
+    OWN(OPT_HOSTS) = {.name = "hosts",
+                      .aliases = "host",
+                      .kind = VALUE_TEXT,
+                      .adds = ',',
+                      .value = "LIST",
+                      .help = "the same in one line: node1,node2:4,ann@node3"},
+    OWN(OPT_RESTART) = {.name = "restart",
+                        .kind = VALUE_FLAG,
+                        .help = "start a worker that died again, and try a "
+                                "host that was not reached, with pauses of 1 "
+                                "to 30 s"},
+    OWN(OPT_SBATCH) = {.name = "sbatch",
+                       .kind = VALUE_TEXT,
+                       .adds = ' ',
+                       .value = "OPTIONS",
+                       .help = "slurm: more options of both jobs: "
+                               "--sbatch=\"--partition=short --time=60\""},
+    OWN(OPT_PRINT) = {.name = "print",
+                      .kind = VALUE_FLAG,
+                      .help = "slurm: print the two scripts, submit nothing"},
+    OWN(OPT_REMOTE) = {.name = "remote",
+                       .kind = VALUE_TEXT,
+                       .value = "PATH",
+                       .shown = "muster in PATH or ~/.local/bin, or where it "
+                                "is here",
+                       .help = "the program muster on those machines"},
+    OWN(OPT_SSH_CONFIG) = {.name = "ssh-config",
+                           .kind = VALUE_TEXT,
+                           .value = "FILE",
+                           .shown = "yours and the system's",
+                           .help = "configuration of ssh (ssh -F): ports, "
+                                   "users, keys, jump hosts"},
     OWN(OPT_CHUNK_CACHE) = {.name = "chunk-cache",
                             .kind = VALUE_TEXT,
                             .value = "DIR",
@@ -363,6 +426,7 @@ static const struct option own[OPTIONS - RECIPE_OPTIONS] = {
                              "share of the data; nothing else takes time then"},
     OWN(OPT_COMPARE) = {.name = "compare",
                         .kind = VALUE_TEXT,
+                        .adds = ',',
                         .value = "CODES",
                         .help = "several codes under the same delays: "
                                 "uncoded,frc:s=2,agc:s=2:collect=11",

@@ -334,7 +334,11 @@ static enum err take_words(struct options *options, int argc, char *const *argv,
         const char *word = argv[i];
         bool took = false;
 
-        if (flags && strcmp(word, "--") == 0) {
+        if (flags && strcmp(word, "--") == 0 && options->shape.rest) {
+            options->rest = argv + i + 1;
+            options->rest_count = (uint32_t)(argc - i - 1);
+            break;
+        } else if (flags && strcmp(word, "--") == 0) {
             flags = false;
         } else if (flags && is_class_weight(word)) {
             err = take_class_weight(options, word + 2,

@@ -41,7 +41,9 @@ enum command_bit {
     CMD_REPORT = 1 << 14,
     CMD_PRODUCT = 1 << 15,
     CMD_REPRODUCE = 1 << 16,
-    CMD_ALL = (1 << 17) - 1,
+    CMD_LAUNCH = 1 << 17,
+    CMD_SET = 1 << 18,
+    CMD_ALL = (1 << 19) - 1,
 };
 
 /* Those that are no choice of a training; their numbers go on where the
@@ -50,6 +52,7 @@ enum own_option {
     /* Positional arguments, which also have names. */
     OPT_SAVE = RECIPE_OPTIONS,
     OPT_ADDRESS,
+    OPT_SETTING,
     OPT_ACTION,
     OPT_FILE,
     OPT_TOPIC,
@@ -65,6 +68,7 @@ enum own_option {
     OPT_COLUMNS,
     OPT_PRODUCT,
     OPT_EXPERIMENT,
+    OPT_ENGINE,
     /* How files are read. */
     OPT_CHUNK_CACHE,
     OPT_CACHE_SIZE,
@@ -79,6 +83,14 @@ enum own_option {
     OPT_RECORD,
     OPT_TRACE,
     OPT_WHY_SLOW,
+    /* Other machines. */
+    OPT_HOSTFILE,
+    OPT_HOSTS,
+    OPT_REMOTE,
+    OPT_SSH_CONFIG,
+    OPT_RESTART,
+    OPT_PRINT,
+    OPT_SBATCH,
     /* The simulator. */
     OPT_COMPUTE,
     OPT_SERIES,
@@ -144,6 +156,7 @@ struct option_shape {
     enum command_bit command;
     int positional[POSITIONALS_MAX];
     uint32_t positional_count;
+    bool rest; /* What stands behind -- is another command's. */
 };
 
 #define CLASS_WEIGHT_BYTES 256u
@@ -155,6 +168,10 @@ struct options {
     /* -w1 5 -w-1 2 gathered as --class-weight 1=5,-1=2. */
     char *class_weight;
     bool help_all; /* --help all. */
+    /* The words behind --, where the shape has a rest; they are the caller's.
+     */
+    char *const *rest;
+    uint32_t rest_count;
 };
 
 const struct option *option_row(int id);

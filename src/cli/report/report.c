@@ -131,15 +131,16 @@ static void show(const struct cli *cli, const json_t *data, const char *path)
 
     if (cli->json) {
         say_json(json_pack(
-            "{s:s, s:O, s:O, s:O, s:O, s:I, s:O?, s:O?, s:O?, s:O?}", "report",
-            path, "class", json_object_get(data, "class"), "statement",
-            json_object_get(data, "statement"), "steps",
+            "{s:s, s:O, s:O, s:O, s:O, s:I, s:O?, s:O?, s:O?, s:O?, s:O?}",
+            "report", path, "class", json_object_get(data, "class"),
+            "statement", json_object_get(data, "statement"), "steps",
             json_object_get(data, "last_step"), "command",
             json_object_get(data, "command"), "recorded_steps",
             (json_int_t)json_array_size(json_object_get(data, "steps")),
             "uncoded_ratio", ratio, "uncoded_ratio_least",
             json_object_get(uncoded, "least"), "noise", noise, "cost",
-            json_object_get(data, "cost")));
+            json_object_get(data, "cost"), "died",
+            json_object_get(json_object_get(data, "deaths"), "workers")));
         return;
     }
     (void)printf("%s: %s\n", path,

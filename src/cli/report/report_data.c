@@ -48,7 +48,7 @@ static void note_record(void *context, const struct record *record)
             all->count--;
     if (record->kind == RECORD_GAP && record->exactness == RECORD_CLASS_LOST)
         all->lost += record->step - all->last;
-    if (record->kind != RECORD_VIEW)
+    if (record->kind != RECORD_VIEW && record->kind != RECORD_SIZE)
         all->last = record->step;
     if (record->kind != RECORD_STEP || record->exactness > EXACT_APPROX ||
         all->failed)
@@ -254,6 +254,7 @@ struct history_reader {
     json_t *names, *steps, *events, *points;
     double offset_s; /* Where the part begins. */
     json_int_t lost;
+    json_int_t died, coordinators; /* Deaths, of all starts. */
 };
 
 /* [answered, compute, chunks] of each worker, in the order of all names. */
@@ -323,6 +324,33 @@ static void add_events(struct history_reader *reader, const json_t *part)
                           "kind", kind, "name", name));
     }
     reader->lost += report_whole(part, "events_lost");
+}
+
+/* A start that was killed has no result; its history has how many died, or, of
+ * an older muster, names the first of them. */
+static void add_deaths(struct history_reader *reader, const json_t *part)
+{
+    const json_t *result = json_object_get(part, "result");
+    const json_t *events = json_object_get(part, "events");
+    const json_t *deaths = json_object_get(part, "deaths");
+
+    if (json_is_object(result)) {
+        reader->died +=
+            report_whole(json_object_get(result, "workers"), "died");
+        reader->coordinators += report_whole(result, "coordinator_deaths");
+        return;
+    }
+    if (json_is_object(deaths)) {
+        reader->died += report_whole(deaths, "workers");
+        reader->coordinators += report_whole(deaths, "coordinators");
+        return;
+    }
+    for (size_t i = 0; i < json_array_size(events); i++) {
+        const json_t *event = json_array_get(events, i);
+        const char *kind = json_string_value(json_array_get(event, 2));
+
+        reader->died += kind != NULL && strcmp(kind, "died") == 0;
+    }
 }
 
 /* When a step ended, as far as it was kept. */
@@ -477,6 +505,7 @@ static void read_parts(struct history_reader *reader, const char *folder,
         if (part == NULL)
             return;
         add_events(reader, part);
+        add_deaths(reader, part);
         add_steps(reader, part);
         add_points(reader, part);
         json_decref(*last);
@@ -532,6 +561,9 @@ static void add_history(json_t *data, const char *folder)
     (void)json_object_set_new(data, "steps", reader.steps);
     (void)json_object_set_new(data, "events", reader.events);
     (void)json_object_set_new(data, "events_lost", json_integer(reader.lost));
+    (void)json_object_set_new(data, "deaths",
+                              json_pack("{s:I, s:I}", "workers", reader.died,
+                                        "coordinators", reader.coordinators));
     (void)json_object_set_new(data, "metric_points", reader.points);
     metric = json_object_get(last, "metric");
     (void)json_object_set(data, "metric_name",
@@ -547,6 +579,33 @@ static void add_history(json_t *data, const char *folder)
                     "older release, or `muster train` was killed in its first "
                     "half minute."));
     json_decref(last);
+}
+
+enum err report_standing(const char *folder, json_t **data, struct why *why)
+{
+    json_t *made = json_object();
+    const enum err err = add_journal(made, folder, why);
+
+    if (err != ERR_OK) {
+        json_decref(made);
+        return err;
+    }
+    for (uint32_t i = 1; i <= HISTORY_PARTS; i++) {
+        json_t *part = load_part(folder, i);
+
+        if (part == NULL)
+            break;
+        if (json_is_object(json_object_get(part, "result")))
+            (void)json_object_set(made, "result",
+                                  json_object_get(part, "result"));
+        json_decref(part);
+    }
+    /* A start that was killed went on from there. */
+    if (report_whole(json_object_get(made, "result"), "steps") <
+        report_whole(made, "last_step"))
+        (void)json_object_del(made, "result");
+    *data = made;
+    return ERR_OK;
 }
 
 enum err report_data(const char *folder, json_t **data, struct why *why)

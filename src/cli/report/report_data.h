@@ -13,4 +13,9 @@
 MUST_CHECK enum err report_data(const char *folder, json_t **data,
                                 struct why *why);
 
+/* How a run stands that nobody is running: `last_step` and, if it came to an
+ * end there, `result`.  Errors as above. */
+MUST_CHECK enum err report_standing(const char *folder, json_t **data,
+                                    struct why *why);
+
 #endif /* CLI_REPORT_DATA_H */

@@ -397,6 +397,7 @@ void trace_file_event(struct trace_file *file, const struct trace *trace)
     case TRACE_ENOUGH:
     case TRACE_PEER:
     case TRACE_STOP:
+    case TRACE_SIZE:
     case TRACE_PASS:
         instant(file, pid, trace);
         break;

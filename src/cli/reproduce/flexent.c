@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "cli/reproduce/digits.h"
 #include "cli/reproduce/experiments.h"
 
 #define PRIMARIES 8u
@@ -31,11 +32,19 @@ static const char *const arms[ARMS] = {"wait",    "steal",  "abandon",
                                        "rescale", "random", "entropy",
                                        "strata",  "shrink"};
 
-#define CODES                                                                  \
-    "uncoded,steal," SAMPLED "estimate=abandon," SAMPLED                       \
-    "estimate=rescale," SAMPLED "estimate=shadow:sampler=random," SAMPLED      \
-    "estimate=shadow:sampler=entropy," SAMPLED "estimate=shadow," SAMPLED      \
-    "estimate=shrink"
+/* The arms before ARM_RANDOM, which the size of a sample does not change. */
+#define PLAIN "uncoded,steal,flexent:estimate=abandon,flexent:estimate=rescale,"
+#define SAMPLES                                                                \
+    SAMPLED "estimate=shadow:sampler=random," SAMPLED                          \
+            "estimate=shadow:sampler=entropy," SAMPLED                         \
+            "estimate=shadow," SAMPLED "estimate=shrink"
+
+/* Rows as workers have them. */
+struct shards {
+    const char *labels;             /* alike or skewed */
+    const char *where;              /* Data, and options that belong to it. */
+    const json_t *plain[SEEDS_MAX]; /* Runs of all arms, of the first size. */
+};
 
 /* What one seed of one arm came to. */
 struct found {
@@ -79,9 +88,13 @@ static void draw_entropy(struct lab *lab, const char *data)
 
 /* --- training ------------------------------------------------------------ */
 
-static const json_t *run_of(const json_t *runs, uint32_t arm)
+/* `runs` of the arms of one size: of all, or of those it changes. */
+static const json_t *run_of(const json_t *plain, const json_t *runs,
+                            uint32_t arm)
 {
-    return json_array_get(json_object_get(runs, "runs"), arm);
+    if (arm < ARM_RANDOM || runs == plain)
+        return json_array_get(json_object_get(plain, "runs"), arm);
+    return json_array_get(json_object_get(runs, "runs"), arm - ARM_RANDOM);
 }
 
 /* The mean error of its steps, and the accuracy of the last that ends by then.
@@ -112,12 +125,13 @@ static void draw_curves(struct lab *lab, const json_t *runs, const char *file,
 
     for (uint32_t arm = 0; arm < ARMS; arm++) {
         json_t *line = lab_line(plot, arms[arm], false);
-        const double end = lab_number(run_of(runs, ARM_SHRINK), "total_s");
+        const double end =
+            lab_number(run_of(runs, runs, ARM_SHRINK), "total_s");
         const json_t *point;
         size_t i;
 
-        json_array_foreach(json_object_get(run_of(runs, arm), "series"), i,
-                           point)
+        json_array_foreach(json_object_get(run_of(runs, runs, arm), "series"),
+                           i, point)
         {
             if (lab_number(point, "t_s") <= 2 * end)
                 lab_point(line, lab_number(point, "t_s"),
@@ -166,10 +180,10 @@ static void add_difference(json_t *table, const struct cell *cell, enum arm one,
             half[1]);
 }
 
-/* Means of the seeds. */
-static void add_arms(json_t *table, const struct cell *cell)
+/* Means of the seeds, from one arm on. */
+static void add_arms(json_t *table, const struct cell *cell, uint32_t first)
 {
-    for (uint32_t arm = 0; arm < ARMS; arm++) {
+    for (uint32_t arm = first; arm < ARMS; arm++) {
         double step_s = 0;
         double error = 0;
         double accuracy = 0;
@@ -179,8 +193,12 @@ static void add_arms(json_t *table, const struct cell *cell)
             error += cell->found[arm][i].error / cell->seeds;
             accuracy += part(&cell->found[arm][i], false) / cell->seeds;
         }
-        lab_row(table, "%s|%u %%|%s|%.2f|%.3f|%.2f", cell->labels, cell->size,
-                arms[arm], step_s, error, accuracy);
+        if (arm < ARM_RANDOM)
+            lab_row(table, "%s|-|%s|%.2f|%.3f|%.2f", cell->labels, arms[arm],
+                    step_s, error, accuracy);
+        else
+            lab_row(table, "%s|%u %%|%s|%.2f|%.3f|%.2f", cell->labels,
+                    cell->size, arms[arm], step_s, error, accuracy);
     }
 }
 
@@ -188,43 +206,59 @@ struct tables {
     json_t *arms, *differences;
 };
 
-/* `where`: data, and options that belong to it. */
+#define SETTING                                                                \
+    "simulate %s --model softmax --optim gd -n %u --steps %u --work 1 "        \
+    "--delay "                                                                 \
+    "worker:w%u=10 --stragglers 1 --seed %u --series --compare "
+
+static const json_t *simulate(struct lab *lab, const struct shards *shards,
+                              uint32_t seed, uint32_t size, bool all)
+{
+    const uint32_t steps = lab->quick ? 20 : 40;
+    const uint32_t late = (3 * seed + 2) % PRIMARIES;
+
+    return all ? lab_run(lab, LAB_DONE, SETTING PLAIN SAMPLES, shards->where,
+                         PRIMARIES + 1, steps, late, seed, size, size, size,
+                         size)
+               : lab_run(lab, LAB_DONE, SETTING SAMPLES, shards->where,
+                         PRIMARIES + 1, steps, late, seed, size, size, size,
+                         size);
+}
+
 static void one_cell(struct lab *lab, const struct tables *tables,
-                     const char *labels, const char *where, uint32_t size,
-                     bool drawn)
+                     struct shards *shards, uint32_t size, bool first)
 {
     static const enum arm pairs[][2] = {{ARM_RANDOM, ARM_ABANDON},
                                         {ARM_ENTROPY, ARM_RANDOM},
                                         {ARM_STRATA, ARM_RANDOM},
                                         {ARM_SHRINK, ARM_RANDOM}};
-    struct cell cell = {
-        .labels = labels, .size = size, .seeds = lab->quick ? 3 : SEEDS_MAX};
+    struct cell cell = {.labels = shards->labels,
+                        .size = size,
+                        .seeds = lab->quick ? 3 : SEEDS_MAX};
     const json_t *runs = NULL;
 
     for (uint32_t seed = 0; seed < cell.seeds; seed++) {
         double end;
 
-        runs = lab_run(lab, LAB_DONE,
-                       "simulate %s --model softmax --optim gd -n %u --steps "
-                       "%u --work 1 --delay worker:w%u=10 --stragglers 1 "
-                       "--seed %u --series --compare " CODES,
-                       where, PRIMARIES + 1, lab->quick ? 20u : 40u,
-                       (3 * seed + 2) % PRIMARIES, seed, size, size, size, size,
-                       size, size);
-        end = lab_number(run_of(runs, ARM_SHRINK), "total_s");
+        runs = simulate(lab, shards, seed, size, first);
+        if (first)
+            shards->plain[seed] = runs;
+        end = lab_number(run_of(shards->plain[seed], runs, ARM_SHRINK),
+                         "total_s");
         for (uint32_t arm = 0; arm < ARMS; arm++)
-            cell.found[arm][seed] = look_at(run_of(runs, arm), end);
+            cell.found[arm][seed] =
+                look_at(run_of(shards->plain[seed], runs, arm), end);
     }
-    add_arms(tables->arms, &cell);
+    add_arms(tables->arms, &cell, first ? ARM_WAIT : ARM_RANDOM);
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         add_difference(tables->differences, &cell, pairs[i][0], pairs[i][1]);
-    if (drawn) {
+    if (first) {
         char title[96];
 
         (void)snprintf(title, sizeof title,
-                       "Test accuracy against time, labels %s, seed %u", labels,
-                       cell.seeds - 1);
-        draw_curves(lab, runs, labels, title);
+                       "Test accuracy against time, labels %s, seed %u",
+                       shards->labels, cell.seeds - 1);
+        draw_curves(lab, runs, shards->labels, title);
     }
 }
 
@@ -252,27 +286,59 @@ static void real_times(struct lab *lab, const char *where)
     }
 }
 
+#define WHERE      160u
+#define CHUNKS     40u /* Five for each primary. */
+#define ROWS       4000u
+#define QUICK_ROWS 800u
+
+/* A sample of MNIST's 60,000 and 10,000 rows, or drawn ones.  Returns data
+ * whose entropy is to be drawn. */
+static const char *prepare(struct lab *lab, char alike[WHERE],
+                           char skewed[WHERE])
+{
+    const uint32_t rows = lab->quick ? QUICK_ROWS : ROWS;
+    const char *drawn = lab->quick ? "gen:digits:800" : "gen:digits:10000";
+    const uint32_t strides[] = {60000 / rows, lab->quick ? 50 : 10};
+
+    (void)snprintf(alike, WHERE, "gen:digits:%u --chunk-rows %u", rows,
+                   rows / CHUNKS);
+    (void)snprintf(skewed, WHERE, "gen:sorted:%u --chunk-rows %u", rows,
+                   rows / CHUNKS);
+    if (lab->quick && lab->raw == NULL) {
+        lab_remark(lab, "Drawn digits stand in for MNIST (--quick): figures do "
+                        "not compare with the paper's.");
+        return drawn;
+    }
+    if (lab_link(lab, "mnist", "gen:digits") == NULL)
+        return drawn;
+    digits_take(lab, "train", "alike", strides[0], false);
+    digits_take(lab, "train", "skewed", strides[0], true);
+    digits_take(lab, "t10k", "test", strides[1], false);
+    (void)snprintf(alike, WHERE,
+                   "alike-images-idx3-ubyte --test test-images-idx3-ubyte "
+                   "--chunk-rows %u",
+                   rows / CHUNKS);
+    (void)snprintf(skewed, WHERE,
+                   "skewed-images-idx3-ubyte --test test-images-idx3-ubyte "
+                   "--chunk-rows %u",
+                   rows / CHUNKS);
+    lab_remark(lab,
+               "MNIST: one in %u of its training rows and one in %u of its "
+               "test rows, so that all runs take minutes.",
+               strides[0], strides[1]);
+    return "alike-images-idx3-ubyte";
+}
+
 static void run_flexent(struct lab *lab)
 {
     static const uint32_t sizes[] = {10, 5, 20, 30};
     const size_t count = lab->quick ? 1 : sizeof sizes / sizeof *sizes;
-    const uint32_t rows = lab->quick ? 800 : 4000;
-    char alike[160], skewed[64];
+    char alike[WHERE], skewed[WHERE];
+    struct shards shards[] = {{.labels = "alike", .where = alike},
+                              {.labels = "skewed", .where = skewed}};
     struct tables tables;
 
-    if (lab->quick || lab_link(lab, "mnist", "gen:digits") == NULL)
-        (void)snprintf(alike, sizeof alike, "gen:digits:%u --chunk-rows %u",
-                       rows, rows / PRIMARIES / 5);
-    else
-        (void)snprintf(alike, sizeof alike,
-                       "mnist/train-images-idx3-ubyte.gz --test "
-                       "mnist/t10k-images-idx3-ubyte.gz --chunk-rows 500");
-    (void)snprintf(skewed, sizeof skewed, "gen:sorted:%u --chunk-rows %u", rows,
-                   rows / PRIMARIES / 5);
-    if (lab->quick)
-        lab_remark(lab, "Drawn digits stand in for MNIST (--quick): figures do "
-                        "not compare with the paper's.");
-    draw_entropy(lab, lab->quick ? "gen:digits:800" : "gen:digits:10000");
+    draw_entropy(lab, prepare(lab, alike, skewed));
     tables.arms = lab_table(
         lab, "Eight primary workers, one of them 10 times as slow, one shadow",
         "labels|size|arm|s/step|error of the gradient|accuracy when shrink "
@@ -282,8 +348,8 @@ static void run_flexent(struct lab *lab)
                   "labels|size|difference|error of the gradient|accuracy when "
                   "shrink ends, points");
     for (size_t i = 0; i < count; i++) {
-        one_cell(lab, &tables, "alike", alike, sizes[i], i == 0);
-        one_cell(lab, &tables, "skewed", skewed, sizes[i], i == 0);
+        one_cell(lab, &tables, &shards[0], sizes[i], i == 0);
+        one_cell(lab, &tables, &shards[1], sizes[i], i == 0);
     }
     if (!lab->virtual_time)
         real_times(lab, skewed);
@@ -291,7 +357,9 @@ static void run_flexent(struct lab *lab)
                "Seconds a step, errors and accuracies are means of %u seeds; "
                "the plots of accuracy show the last of them alone. Accuracy is "
                "compared at one time, at which shrink has made its last step: "
-               "a slower arm has made fewer by then.",
+               "a slower arm has made fewer by then. wait, steal, abandon and "
+               "rescale take no sample: their steps are the same at every "
+               "size.",
                lab->quick ? 3 : SEEDS_MAX);
     lab_remark(lab,
                "alike: workers have rows of every class. skewed: rows are in "

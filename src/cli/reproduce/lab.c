@@ -11,13 +11,15 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "core/run/failure.h"
 #include "os/file/file.h"
 #include "os/file/output.h"
 #include "os/run/program.h"
+#include "os/run/threads.h"
 
 #define LINE_SIZE 2048u
 #define WORDS_MAX 96u
-#define NAME_SIZE 64u
+#define NAME_ROOM 64u
 #define MUSTER    "muster"
 
 static void fail(struct lab *lab, enum err err)
@@ -63,7 +65,7 @@ static void cut(char *line, const char **words)
     words[count] = NULL;
 }
 
-struct job {
+struct errand {
     const char *name; /* Of the program. */
     const char *path; /* NULL: muster itself. */
     const char *line; /* Its words. */
@@ -71,7 +73,7 @@ struct job {
 };
 
 /* The sentence of {"error": ...}, or how it ended. */
-static void tell_failure(struct lab *lab, const struct job *job,
+static void tell_failure(struct lab *lab, const struct errand *job,
                          const json_t *found, const struct process_end *end)
 {
     const char *said = lab_text(found, "error");
@@ -91,10 +93,10 @@ static void tell_failure(struct lab *lab, const struct job *job,
                           end->code, lab->runs, lab->folder));
 }
 
-static json_t *run_words(struct lab *lab, const struct job *job,
+static json_t *run_words(struct lab *lab, const struct errand *job,
                          const char *const *words)
 {
-    char output[NAME_SIZE], errors[NAME_SIZE], path[LAB_PATH + NAME_SIZE];
+    char output[NAME_ROOM], errors[NAME_ROOM], path[LAB_PATH + NAME_ROOM];
     const struct program_start start = {.program = job->path,
                                         .words = words,
                                         .folder = lab->folder,
@@ -113,8 +115,8 @@ static json_t *run_words(struct lab *lab, const struct job *job,
     if (lab->err != ERR_OK)
         return NULL;
     found = json_load_file(path, 0, NULL);
-    if (found == NULL || end.signal != 0 || end.code > (int)job->worst ||
-        (job->worst == LAB_DONE && json_object_get(found, "error") != NULL))
+    if (found == NULL || end.signal != 0 ||
+        !lab_allows(job->worst, end.code, found))
         tell_failure(lab, job, found, &end);
     (void)json_array_append_new(json_object_get(lab->page, "commands"),
                                 json_pack("{s:s, s:s, s:s, s:o}", "program",
@@ -124,13 +126,32 @@ static json_t *run_words(struct lab *lab, const struct job *job,
     return lab->err == ERR_OK ? found : NULL;
 }
 
-static json_t *run_line(struct lab *lab, const struct job *job)
+/* What the same command came to before; NULL: it is new. */
+static json_t *run_before(const struct lab *lab, const struct errand *job)
+{
+    json_t *command;
+    size_t i;
+
+    json_array_foreach(json_object_get(lab->page, "commands"), i, command)
+    {
+        if (strcmp(lab_text(command, "program"), job->name) == 0 &&
+            strcmp(lab_text(command, "line"), job->line) == 0)
+            return json_object_get(command, "result");
+    }
+    return NULL;
+}
+
+static json_t *run_line(struct lab *lab, const struct errand *job)
 {
     const char *words[WORDS_MAX + 3];
     char copy[LINE_SIZE];
+    json_t *before;
 
     if (lab->err != ERR_OK)
         return NULL;
+    before = run_before(lab, job);
+    if (before != NULL)
+        return before;
     (void)snprintf(copy, sizeof copy, "%s", job->line);
     cut(copy, words);
     return run_words(lab, job, words);
@@ -145,7 +166,7 @@ json_t *lab_run(struct lab *lab, enum lab_end worst, const char *format, ...)
     (void)vsnprintf(line, sizeof line, format, list);
     va_end(list);
     return run_line(
-        lab, &(struct job){.name = MUSTER, .line = line, .worst = worst});
+        lab, &(struct errand){.name = MUSTER, .line = line, .worst = worst});
 }
 
 json_t *lab_example(struct lab *lab, const char *name, const char *format, ...)
@@ -164,7 +185,7 @@ json_t *lab_example(struct lab *lab, const char *name, const char *format, ...)
     (void)vsnprintf(line, sizeof line, format, list);
     va_end(list);
     return run_line(lab,
-                    &(struct job){.name = name, .path = path, .line = line});
+                    &(struct errand){.name = name, .path = path, .line = line});
 }
 
 /* --- reading ------------------------------------------------------------- */
@@ -172,7 +193,7 @@ json_t *lab_example(struct lab *lab, const char *name, const char *format, ...)
 static const json_t *find(const json_t *json, const char *path)
 {
     while (json != NULL && *path != '\0') {
-        char name[NAME_SIZE];
+        char name[NAME_ROOM];
         const size_t length = strcspn(path, ".");
 
         (void)snprintf(name, sizeof name, "%.*s", (int)length, path);
@@ -196,6 +217,29 @@ const char *lab_text(const json_t *json, const char *path)
     const json_t *found = find(json, path);
 
     return json_is_string(found) ? json_string_value(found) : "";
+}
+
+/* With weights that are not finite there is nothing but a sentence. */
+bool lab_diverged(const json_t *run)
+{
+    return strcmp(lab_text(run, "end"), "diverged") == 0 ||
+           strcmp(lab_text(run, "refit.end"), "diverged") == 0 ||
+           strstr(lab_text(run, "error"), FAILURE_DIVERGED) != NULL;
+}
+
+bool lab_allows(enum lab_end worst, int code, const json_t *run)
+{
+    const bool failed = json_object_get(run, "error") != NULL;
+
+    return code <= (int)worst &&
+           (!failed || (worst == LAB_ENDED && lab_diverged(run)));
+}
+
+const char *lab_trouble(const json_t *run)
+{
+    const char *error = lab_text(run, "error");
+
+    return *error != '\0' || !lab_diverged(run) ? error : FAILURE_DIVERGED;
 }
 
 /* --- data ---------------------------------------------------------------- */
@@ -239,7 +283,7 @@ static const char *at_hand(struct lab *lab, const char *name,
     return NULL;
 }
 
-const char *lab_data(struct lab *lab, const char *name, const char *instead)
+const json_t *lab_data(struct lab *lab, const char *name, const char *instead)
 {
     char path[LAB_PATH], line[LINE_SIZE];
     const char *const words[] = {"data", "prepare", name,       "--raw", path,
@@ -249,15 +293,13 @@ const char *lab_data(struct lab *lab, const char *name, const char *instead)
         return NULL;
     (void)snprintf(line, sizeof line, "data prepare %s --raw %s --to %s", name,
                    path, name);
-    return run_words(lab, &(struct job){.name = MUSTER, .line = line}, words) ==
-                   NULL
-               ? NULL
-               : name;
+    return run_words(lab, &(struct errand){.name = MUSTER, .line = line},
+                     words);
 }
 
 const char *lab_link(struct lab *lab, const char *name, const char *instead)
 {
-    char path[LAB_PATH], link[LAB_PATH + NAME_SIZE];
+    char path[LAB_PATH], link[LAB_PATH + NAME_ROOM];
 
     if (lab->err != ERR_OK || at_hand(lab, name, instead, path) == NULL)
         return NULL;
@@ -268,7 +310,7 @@ const char *lab_link(struct lab *lab, const char *name, const char *instead)
 
 void lab_file(struct lab *lab, const char *name, const char *text)
 {
-    char path[LAB_PATH + NAME_SIZE];
+    char path[LAB_PATH + NAME_ROOM];
 
     (void)snprintf(path, sizeof path, "%s/%s", lab->folder, name);
     if (lab->err == ERR_OK)
@@ -362,4 +404,39 @@ void lab_remark(struct lab *lab, const char *format, ...)
     (void)vsnprintf(line, sizeof line, format, list);
     va_end(list);
     (void)add(lab, "remarks", json_string(line));
+}
+
+void lab_processors(struct lab *lab, uint32_t most)
+{
+    const uint32_t count = threads_available();
+
+    if (count < most)
+        lab_remark(lab,
+                   "This machine has %u processor%s, and every process of a "
+                   "run one thread: more than %u share %s, so that they cannot "
+                   "be faster.",
+                   count, count == 1 ? "" : "s", count,
+                   count == 1 ? "it" : "them");
+    else
+        lab_remark(lab,
+                   "This machine has %u processors, and every process of a run "
+                   "one thread: up to %u have a processor each.",
+                   count, most);
+}
+
+void lab_tell_diverged(struct lab *lab)
+{
+    const json_t *command;
+    uint32_t count = 0;
+    size_t i;
+
+    json_array_foreach(json_object_get(lab->page, "commands"), i, command)
+    {
+        count += lab_diverged(json_object_get(command, "result"));
+    }
+    if (count > 0)
+        lab_remark(lab,
+                   "%u of the %u runs diverged; the list of runs at the end of "
+                   "the page says which.",
+                   count, lab->runs);
 }

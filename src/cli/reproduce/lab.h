@@ -59,11 +59,16 @@ void lab_close(struct lab *lab);
 /* What a run may come to without being a failure. */
 enum lab_end {
     LAB_DONE,  /* Exit status 0 only. */
-    LAB_ENDED, /* 1 as well: diverged, not converged. */
+    LAB_ENDED, /* 1 as well, if it diverged or has not converged: a run that
+                  failed otherwise has no figures, and ends the experiment. */
 };
 
+/* Is what a run of muster printed, with this exit status, no failure? */
+bool lab_allows(enum lab_end worst, int code, const json_t *run);
+
 /* Run `muster WORDS --format json`; words are cut at spaces.  NULL after a
- * failure; otherwise the object belongs to the lab. */
+ * failure; otherwise the object belongs to the lab.  The same words once more
+ * are not run again: what they came to is returned. */
 __attribute__((format(printf, 3, 4))) json_t *
 lab_run(struct lab *lab, enum lab_end worst, const char *format, ...);
 /* Run an example program that came with muster, likewise. */
@@ -73,13 +78,23 @@ lab_example(struct lab *lab, const char *name, const char *format, ...);
 double lab_number(const json_t *json, const char *path);
 const char *lab_text(const json_t *json, const char *path); /* "" likewise. */
 
+bool lab_diverged(const json_t *run);
+/* How a run ended that did not end well: a sentence, or "" if it did. */
+const char *lab_trouble(const json_t *run);
+
 /* A data set by its name in `muster data prepare` (amazon, kc, covtype,
- * credit): PREFIX for PREFIX.train.svm and so on, relative to the folder, or
+ * credit): what that said of NAME-train.svm and NAME-test.svm in the folder, or
  * NULL if it is not at hand; then the page says how to get it, and that
  * `instead` takes its place. */
-const char *lab_data(struct lab *lab, const char *name, const char *instead);
-/* The same of its raw files, in a folder NAME; NULL likewise. */
+const json_t *lab_data(struct lab *lab, const char *name, const char *instead);
+/* Its raw files, in a folder NAME; NULL likewise. */
 const char *lab_link(struct lab *lab, const char *name, const char *instead);
+
+/* Say how many processors there are, where runs have up to `most` processes of
+ * one thread each. */
+void lab_processors(struct lab *lab, uint32_t most);
+/* Say how many of the runs diverged, if any did. */
+void lab_tell_diverged(struct lab *lab);
 
 /* A small file in the folder, for runs to read. */
 void lab_file(struct lab *lab, const char *name, const char *text);

@@ -279,16 +279,27 @@ static void add_commands(struct svg *out, const struct lab *lab)
     const json_t *command;
     size_t i;
 
-    svg_add(out,
-            "<details><summary>The %u runs behind these "
-            "numbers</summary>\n<pre>",
-            lab->runs);
+    if (lab->runs == 1)
+        svg_add(out, "<details><summary>The run behind these "
+                     "numbers</summary>\n<pre>");
+    else
+        svg_add(out,
+                "<details><summary>The %u runs behind these "
+                "numbers</summary>\n<pre>",
+                lab->runs);
     json_array_foreach(json_object_get(lab->page, "commands"), i, command)
     {
+        const char *trouble = lab_trouble(json_object_get(command, "result"));
+
         add_text(out, lab_text(command, "program"));
         add_text(out, " ");
         add_text(out, lab_text(command, "line"));
-        svg_add(out, "   # %s\n", lab_text(command, "file"));
+        svg_add(out, "   # %s", lab_text(command, "file"));
+        if (*trouble != '\0') {
+            svg_add(out, ": ");
+            add_text(out, trouble);
+        }
+        svg_add(out, "\n");
     }
     svg_add(out, "</pre></details>\n");
 }

@@ -225,7 +225,11 @@ void announce_run(const struct cli *cli, const struct setup *setup)
     else
         say_note(cli,
                  "muster: grid %.300s: every combination is trained, each with "
-                 "its own objective, and judged by %s on rows held out",
-                 grid, metric_name(setup->metric));
+                 "its own objective, and judged by %s on rows held out%s",
+                 grid, metric_name(setup->metric),
+                 setup_net(setup) == NULL && !setup->intercept &&
+                         habit_given(&cli->options.recipe)
+                     ? "; no intercept, as with LIBLINEAR's -c: -B 1 learns one"
+                     : "");
     announce_whole(cli, setup);
 }

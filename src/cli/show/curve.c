@@ -15,10 +15,11 @@
 #include "os/run/process.h"
 #include "os/run/wait.h"
 
-#define PAUSE_US  SECOND_US
-#define SHARE     10 /* At most a tenth of the time. */
-#define PATH_SIZE 1024u
-#define FILES     2
+#define PAUSE_US    SECOND_US
+#define SHARE       10 /* At most a tenth of the time. */
+#define PATH_SIZE   1024u
+#define FILES       2
+#define SPARE_BYTES (UINT64_C(1) << 20)
 
 struct point {
     uint32_t step;
@@ -70,6 +71,23 @@ static void measure(const struct look *look,
     optim_close(&optim);
 }
 
+/* More than a checkpoint of this training has: beside the optimiser's state
+ * there are the best model and scales, of as many numbers as there are weights
+ * at most. */
+static size_t largest(const struct setup *setup)
+{
+    const struct optim_options options = setup_optim(setup, &setup->code);
+    struct optim optim = {0};
+    size_t bytes = 0;
+
+    if (optim_init(&optim, &options, setup_family(setup)->dims(setup)) ==
+        ERR_OK) {
+        bytes = checkpoint_bytes(8 * optim_state_bytes(&optim) + SPARE_BYTES);
+        optim_close(&optim);
+    }
+    return bytes;
+}
+
 /* Both are written in turn; a half written one does not decode. */
 static void look_into(const struct look *look, int number)
 {
@@ -79,7 +97,8 @@ static void look_into(const struct look *look, int number)
     size_t size;
 
     (void)snprintf(path, sizeof path, "%s/checkpoint.%d", look->folder, number);
-    if (file_read_plain(path, SIZE_MAX / 2, &data, &size, NULL) != ERR_OK)
+    if (file_read_plain(path, largest(look->setup), &data, &size, NULL) !=
+        ERR_OK)
         return;
     if (checkpoint_decode(data, size, &checkpoint) == ERR_OK &&
         checkpoint.step > look->after)

@@ -160,7 +160,11 @@ static void note_event(struct history *history, const struct trace *trace)
         .step = trace->key.step,
         .kind = trace->kind,
     };
-    memcpy(event->name, trace->name, NAME_SIZE);
+    if (trace->kind == TRACE_SIZE) /* Nobody's: what it is from that step on. */
+        (void)snprintf(event->name, sizeof event->name, "%g%%",
+                       100 * trace->value);
+    else
+        memcpy(event->name, trace->name, NAME_SIZE);
 }
 
 static bool noteworthy(enum trace_kind kind)
@@ -168,7 +172,8 @@ static bool noteworthy(enum trace_kind kind)
     return kind == TRACE_JOINED || kind == TRACE_DIED || kind == TRACE_LEFT ||
            kind == TRACE_SUSPECT || kind == TRACE_CLEARED ||
            kind == TRACE_SWITCH || kind == TRACE_ROLLBACK ||
-           kind == TRACE_ALARM || kind == TRACE_POISON || kind == TRACE_BANNED;
+           kind == TRACE_ALARM || kind == TRACE_POISON ||
+           kind == TRACE_BANNED || kind == TRACE_SIZE;
 }
 
 static void note_worker(struct history *history, const struct trace *trace)
@@ -190,6 +195,7 @@ static void note_worker(struct history *history, const struct trace *trace)
 void history_event(struct history *history, const struct trace *trace,
                    double scale)
 {
+    history->died += trace->kind == TRACE_DIED;
     if (history->failed)
         return;
     note_worker(history, trace);
@@ -199,6 +205,14 @@ void history_event(struct history *history, const struct trace *trace,
         commit(history, trace, scale);
     else if (noteworthy(trace->kind))
         note_event(history, trace);
+}
+
+void history_coordinator(struct history *history, int pid)
+{
+    if (pid == 0 || pid == history->coordinator)
+        return;
+    history->coordinators += history->coordinator != 0;
+    history->coordinator = pid;
 }
 
 /* --- JSON ---------------------------------------------------------------- */
@@ -249,7 +263,11 @@ json_t *history_json(const struct history *history)
         (void)json_array_append_new(steps, step_json(history, i));
     for (uint32_t i = 0; i < history->event_count; i++)
         (void)json_array_append_new(events, event_json(&history->events[i]));
-    return json_pack("{s:o, s:I, s:o, s:o, s:I}", "workers", workers, "stride",
-                     (json_int_t)history->stride, "steps", steps, "events",
-                     events, "events_lost", (json_int_t)history->events_lost);
+    /* Of more deaths than there is room for as events, the number. */
+    return json_pack("{s:o, s:I, s:o, s:o, s:I, s:{s:I, s:I}}", "workers",
+                     workers, "stride", (json_int_t)history->stride, "steps",
+                     steps, "events", events, "events_lost",
+                     (json_int_t)history->events_lost, "deaths", "workers",
+                     (json_int_t)history->died, "coordinators",
+                     (json_int_t)history->coordinators);
 }

@@ -63,7 +63,10 @@ struct history {
     struct history_event events[HISTORY_EVENTS];
     uint32_t event_count;
     uint64_t events_lost;
-    bool failed; /* Out of memory: nothing more is kept. */
+    uint32_t died;         /* Workers that did, so far, ... */
+    uint32_t coordinators; /* ... and coordinators, ... */
+    int coordinator;       /* ... of which this is the process. */
+    bool failed;           /* Out of memory: nothing more is kept. */
 };
 
 void history_init(struct history *history);
@@ -71,7 +74,10 @@ void history_close(struct history *history);
 /* `scale`: times the loss is what people see. */
 void history_event(struct history *history, const struct trace *trace,
                    double scale);
-/* As JSON: workers, steps, cells, events. */
+/* No trace event can tell of the coordinator's own death: the process that is
+ * it now does.  0: none is known. */
+void history_coordinator(struct history *history, int pid);
+/* As JSON: workers, steps, cells, events, deaths. */
 json_t *history_json(const struct history *history);
 
 #endif /* CLI_HISTORY_H */

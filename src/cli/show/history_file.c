@@ -11,6 +11,7 @@
 #include "os/file/file.h"
 
 #define WRITE_US (30 * SECOND_US)
+#define SHARE    50 /* A write of 1 ms has 50 ms to itself. */
 
 /* The first free number; a run that is resumed has one for each start. */
 void history_choose(struct run *run)
@@ -80,12 +81,39 @@ void history_write(const struct run *run, json_t *result)
         free_json(text);
 }
 
+static uint32_t deaths(const struct run *run)
+{
+    return run->history.died + run->history.coordinators;
+}
+
+/* A death is written down at once, since no journal has it, but where many die
+ * no more than a share of the time goes into it. */
+static bool is_due(const struct run *run, time_us now)
+{
+    const time_us since = now - run->history_at;
+
+    return since >= WRITE_US || (deaths(run) != run->history_died &&
+                                 since >= run->history_cost_us * SHARE);
+}
+
+void history_look(struct run *run)
+{
+    uint32_t count;
+    const struct train_process *processes = train_processes(&count);
+
+    history_coordinator(&run->history,
+                        screen_pid("coordinator", processes, count));
+}
+
 void history_tick(struct run *run, time_us now)
 {
+    history_look(run);
     if (run->history_at == 0)
         run->history_at = now;
-    if (now - run->history_at < WRITE_US)
+    if (!is_due(run, now))
         return;
     history_write(run, NULL);
+    run->history_died = deaths(run);
     run->history_at = clock_now_us();
+    run->history_cost_us = run->history_at - now;
 }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/plain.h"
-#include "cli/cli.h"
+#include "cli/ranks.h"
 #include "os/log.h"
 #include "os/run/interrupt.h"
 
@@ -25,6 +25,8 @@ int say_error(const struct cli *cli, int status, const char *format, ...)
     va_end(arguments);
     plain_controls(sentence, sizeof sentence);
     plain_text(sentence);
+    if (!ranks_speak(cli, &status, sentence, sizeof sentence))
+        return status;
     if (cli->json)
         say_error_json(sentence);
     else
@@ -88,5 +90,8 @@ void say_json(json_t *object)
                      JSON_INDENT(2) | JSON_REAL_PRECISION(17) |
                          JSON_ENSURE_ASCII);
     (void)fputc('\n', stdout);
+    /* Where both streams are one file, no line of the other gets into it; main
+     * looks whether it could be written. */
+    (void)fflush(stdout);
     json_decref(object);
 }

@@ -47,8 +47,8 @@ void screen_init(struct screen *screen, bool quiet)
     screen->utf8 = speaks_utf8();
 }
 
-static int pid_of(const char *name, const struct train_process *processes,
-                  uint32_t count)
+int screen_pid(const char *name, const struct train_process *processes,
+               uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         if (strcmp(processes[i].name, name) == 0)
@@ -92,7 +92,7 @@ static void draw_worker(struct screen *screen, const struct progress *progress,
                         const struct progress_worker *worker,
                         const struct train_process *processes, uint32_t count)
 {
-    const int pid = pid_of(worker->name, processes, count);
+    const int pid = screen_pid(worker->name, processes, count);
     char number[16] = "";
 
     if (pid != 0)
@@ -127,7 +127,7 @@ static void draw_invitation(struct screen *screen,
                             uint32_t count)
 {
     const struct train_process *worker = victim(progress, processes, count);
-    const int coordinator = pid_of("coordinator", processes, count);
+    const int coordinator = screen_pid("coordinator", processes, count);
 
     (void)fputs("Your turn:", stderr);
     if (worker != NULL)
@@ -347,7 +347,7 @@ void screen_update(struct screen *screen, const struct progress *progress,
 {
     if (screen->mode == SCREEN_LINES)
         tell_coordinator(screen, progress,
-                         pid_of("coordinator", processes, count));
+                         screen_pid("coordinator", processes, count));
     if (screen->mode == SCREEN_LINES && trace != NULL) {
         tell_event(progress, trace);
         if (trace->kind == TRACE_COMMIT)

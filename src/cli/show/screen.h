@@ -52,6 +52,9 @@ struct screen {
     char extra[48];           /* What else there is to say; "" = nothing. */
 };
 
+/* Of the process of that name; 0: there is none. */
+int screen_pid(const char *name, const struct train_process *processes,
+               uint32_t count);
 /* Looks at the terminal and the environment. */
 void screen_init(struct screen *screen, bool quiet);
 /* After each event (trace) and tick (NULL); processes may be empty. */

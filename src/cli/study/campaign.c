@@ -8,7 +8,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "code/preset.h"
 #include "os/clock.h"
 #include "sim/campaign.h"
 
@@ -67,13 +69,40 @@ static void show_text(const struct campaign_result *result, double elapsed_s)
     (void)printf("violations %" PRIu64 "\n", result->violations);
 }
 
+/* Its name, whatever it was called.  Seeds draw a code's settings, and by
+ * themselves the codes that go with few problems, and changes of the code. */
+static enum err find_code(const char *text, const char **name, struct why *why)
+{
+    const struct preset *const preset = preset_find(text);
+
+    if (strcmp(text, AUTO_NAME) == 0)
+        return why_set(why, ERR_UNSUPPORTED,
+                       "--faults changes the code of every third seed of steal "
+                       "by itself; there is no --code " AUTO_NAME);
+    if (preset == NULL)
+        return preset_unknown(text, why);
+    if (strchr(text, ':') != NULL)
+        return why_set(why, ERR_UNSUPPORTED,
+                       "--faults draws the settings of a code: --code %s",
+                       preset->name);
+    if (preset->placement == PLACE_CEC || preset->placement == PLACE_SHADOW)
+        return why_set(why, ERR_UNSUPPORTED,
+                       "--faults draws code %s by itself, for problems that it "
+                       "fits; there is no --code for it",
+                       preset->name);
+    *name = preset->name;
+    return ERR_OK;
+}
+
 int campaign_command(struct cli *cli)
 {
     const struct options *options = &cli->options;
+    const char *const asked =
+        option_given(options, OPT_CODE) ? option_text(options, OPT_CODE) : NULL;
     const bool many = option_given(options, OPT_SEEDS);
     const struct setting *span = option_setting(options, OPT_SEEDS);
     const uint64_t seed = option_count(options, OPT_SEED);
-    const struct campaign_options campaign = {
+    struct campaign_options campaign = {
         .first_seed = many ? span->low : seed,
         .count = many ? span->high - span->low + 1 : 1,
         .twice_every = many ? TWICE_EVERY : 0,
@@ -86,10 +115,13 @@ int campaign_command(struct cli *cli)
     struct campaign_result result = {0};
     struct why why = {0};
     const time_us began = clock_now_us();
-    const enum err err = campaign_run(&campaign, &result, &why);
-    const double elapsed_s =
-        (double)(clock_now_us() - began + 1) / (double)SECOND_US;
+    enum err err =
+        asked != NULL ? find_code(asked, &campaign.code, &why) : ERR_OK;
+    double elapsed_s;
 
+    if (err == ERR_OK)
+        err = campaign_run(&campaign, &result, &why);
+    elapsed_s = (double)(clock_now_us() - began + 1) / (double)SECOND_US;
     if (err != ERR_OK)
         return say_why(cli, err, &why);
     if (cli->json)

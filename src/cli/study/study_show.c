@@ -3,6 +3,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "cli/cli.h"
@@ -138,8 +139,11 @@ static void show_text(const struct cli *cli, const struct setup *setup,
                       const struct study *studies, uint32_t count,
                       bool compared)
 {
-    const int width = compared ? 18 : 10;
+    int width = compared ? 18 : 10;
 
+    for (uint32_t i = 0; compared && i < count; i++)
+        if ((int)strlen(studies[i].candidate.label) > width)
+            width = (int)strlen(studies[i].candidate.label);
     (void)printf("%-*s %8s %7s %10s %10s %9s  %s\n", width, "code", "workers",
                  "steps", "s/step", "total s", "coverage", "class");
     for (uint32_t i = 0; i < count; i++)

@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "core/ring/peer_parts.h"
+#include "core/run/failure.h"
 
 #define TELL_US (500 * MS_US) /* Who is back sooner was not missed. */
 
@@ -225,7 +226,7 @@ static bool all_done(const struct peer *p)
 static void linger(struct peer *p, struct actions *actions)
 {
     if (p->trainer.optim.diverged) {
-        peer_end(p, actions, ERR_RANGE, "the training diverged");
+        peer_end(p, actions, ERR_RANGE, FAILURE_DIVERGED);
         return;
     }
     p->phase = PEER_LINGERING;

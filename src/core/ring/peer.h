@@ -35,8 +35,8 @@
  * for again after its DOWN or CLOSE; after CLOSE nothing comes from it any
  * more.  A link delivers what was sent in order, or goes down: nothing is sent
  * twice here.  Who dials: the higher name of two that know each other, and the
- * lower one if nothing came of it for `dead_us`; whoever has `contact` and no
- * link dials that.
+ * lower one if nothing came of it for `dead_us`; whoever has `contact` dials
+ * that until somebody answers there, and again when it has no link at all.
  *
  * MEET.  The driver of the receiver writes the host it sees into msg->place
  * where the host there is empty (":7777").
@@ -107,6 +107,8 @@ struct peer_options {
     char contact[PEER_PLACE]; /* Whom to dial first; "": others come. */
     uint64_t incarnation;     /* One life of one process: random. */
     struct digest config;     /* All that bits depend on; the same on all. */
+    struct digest given;      /* ... less what was derived from rows that only
+                                 their owners have. */
     struct digest arithmetic; /* arithmetic_digest of the variant in use. */
     struct trainer_options trainer; /* `sums_min` 0. */
     uint32_t chunks;                /* Of a step. */
@@ -141,8 +143,9 @@ struct peer_seat {
     char name[NAME_SIZE];
     char place[PEER_PLACE]; /* "": nobody knows. */
     uint64_t incarnation;   /* Of the one met last; 0: never met. */
-    uint32_t link;          /* Greeted, and so heard; else PEER_NO_LINK. */
-    uint32_t dialled;       /* Dialling, or its MEET is awaited; likewise. */
+    uint64_t member;  /* Of the one in the last view that was installed. */
+    uint32_t link;    /* Greeted, and so heard; else PEER_NO_LINK. */
+    uint32_t dialled; /* Dialling, or its MEET is awaited; likewise. */
     time_us heard_at, dial_at, retry_us;
     uint32_t first, end; /* Chunks it can compute. */
     bool banned;         /* Sent what cannot be: never again. */
@@ -183,6 +186,7 @@ struct peer_stats {
     uint64_t states, state_bytes; /* ... and states to those behind. */
     uint64_t stale;               /* Slices of other views, dropped. */
     uint64_t doubts;              /* Times that all went back. */
+    uint64_t died; /* Members gone without a word, so far as it was there. */
 };
 
 struct peer {
@@ -195,6 +199,7 @@ struct peer {
     uint32_t contact_link; /* PEER_DIALLED while dialled, else PEER_NO_LINK. */
     time_us contact_at, contact_retry_us;
     bool met;      /* Somebody, once. */
+    bool reached;  /* Its contact has answered, once. */
     bool started;  /* Has been in a view that all took up. */
     bool asked;    /* To stop: the next part that it sends says so, ... */
     bool stopping; /* ... and with the total of those all know. */
@@ -209,6 +214,7 @@ struct peer {
     /* The view taken up: */
     struct ring_view view;
     uint64_t last_members; /* Of the one installed before it. */
+    uint64_t left_out; /* Of these who still have a link: not told of yet. */
     bool broken;    /* A link between two of its members is not what it was. */
     bool installed; /* All reports are in, ... */
     bool begun;     /* ... all have the same state, and that is the anchor. */
@@ -217,7 +223,8 @@ struct peer {
      * number 0: none. */
     struct ring_name parked;
     uint64_t parked_members, parked_position;
-    bool parked_torn;   /* A link to one of them broke meanwhile. */
+    bool parked_torn;         /* A link to one of them broke meanwhile. */
+    struct ring_name refused; /* Had members that are not heard here. */
     uint64_t highest;   /* Number of any view that was ever heard of, ... */
     uint64_t journaled; /* ... and of the last in the journal, where views of
                            equal number but of two proposers have two. */

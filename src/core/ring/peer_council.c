@@ -56,20 +56,23 @@ static bool may_begin(const struct peer *p, const struct ring_heard *seats,
            (p->met || p->options.contact[0] == '\0');
 }
 
-/* A member has taken up a newer view whose proposer is not heard here: it will
- * not come. */
+/* A member has taken up a newer view, and this peer will not: the proposer is
+ * not heard here, or has said since that it is in that view.  Links keep their
+ * order, so that its proposal came before, and was none for this peer. */
 static bool outrun(const struct peer *p)
 {
     for (uint32_t i = 1; i < p->seat_count; i++) {
-        const struct peer_seat *seat = &p->seats[i];
+        const struct ring_name *view = &p->seats[i].view;
         uint32_t proposer;
 
         if ((p->view.members >> i & 1) == 0 ||
-            ring_name_order(&seat->view, &p->view.name) <= 0)
+            ring_name_order(view, &p->view.name) <= 0 ||
+            ring_name_order(view, &p->parked) <= 0)
             continue;
-        proposer = links_find(p, seat->view.proposer);
+        proposer = links_find(p, view->proposer);
         if (proposer == PEER_NO_SEAT || proposer == 0 ||
-            p->seats[proposer].link == PEER_NO_LINK)
+            p->seats[proposer].link == PEER_NO_LINK ||
+            ring_name_order(&p->seats[proposer].view, view) >= 0)
             return true;
     }
     return false;
@@ -256,7 +259,8 @@ void council_propose(struct peer *p, uint32_t seat,
         p->highest = propose->number;
     if (ring_name_order(&name, &p->view.name) <= 0 ||
         (members & SEAT(0)) == 0 || (members & SEAT(seat)) == 0) {
-        p->roster_due = true; /* It should know why nothing comes of it. */
+        p->roster_due = true; /* It should know that nothing comes of it. */
+        p->refused = name;
         return;
     }
     /* A member that has finished this round has all totals of it, and so they
@@ -486,12 +490,35 @@ static void take_state(struct peer *p, struct actions *actions)
     begin(p, actions);
 }
 
+/* Members of the view before this one that are not in it, nor here: a next life
+ * that is here was told of when it came.  Who proposed may have seen a link
+ * break that this peer still has: those are told of when theirs does.  Once
+ * there is nothing to do whoever goes has the model. */
+static void tell_gone(struct peer *p, struct actions *actions)
+{
+    const uint64_t gone = p->last_members & ~p->view.members;
+
+    p->left_out &= ~p->view.members;
+    for (uint32_t i = 1; i < p->seat_count && !trainer_done(&p->trainer); i++) {
+        if ((gone >> i & 1) == 0)
+            continue;
+        if (p->seats[i].link == PEER_NO_LINK)
+            links_tell_gone(p, i, actions);
+        else if (p->seats[i].incarnation == p->seats[i].member)
+            p->left_out |= SEAT(i);
+    }
+    for (uint32_t i = 1; i < p->seat_count; i++)
+        if ((p->view.members >> i & 1) != 0)
+            p->seats[i].member = p->seats[i].incarnation;
+}
+
 static void install(struct peer *p, struct actions *actions)
 {
     const uint32_t best = foremost(p);
     const bool source = best == 0;
 
     p->installed = p->started = true;
+    tell_gone(p, actions);
     if (reports_differ(p) || past_differs(p)) {
         doubt_raise(p, actions);
         return;
@@ -558,6 +585,9 @@ void council_state(struct peer *p, uint32_t seat, const struct msg_state *state,
     if (state->view != p->view.key ||
         (p->phase != PEER_REPORTING && p->phase != PEER_TAKING) ||
         (p->state_from != PEER_NO_SEAT && p->state_from != seat))
+        return;
+    /* RING-2: what came before it may have been lost with another link. */
+    if (p->broken)
         return;
     if (!is_ahead(p, seat) || state->size > trainer_state_bytes(&p->trainer) ||
         state->count > state->size || state->at > state->size - state->count ||

@@ -94,6 +94,7 @@ static uint32_t find_or_replace(struct peer *p, const char *name)
             p->seats[k].members &= ~SEAT(i);
         }
         p->last_members &= ~SEAT(i);
+        p->left_out &= ~SEAT(i);
         if (p->accused == i)
             p->accused = 0;
         take_seat(p, i, name);
@@ -134,6 +135,20 @@ void links_drop(struct peer *p, uint32_t seat, struct actions *actions)
 {
     actions_add(actions, ACTION_CLOSE)->link = p->seats[seat].link;
     forget(p, seat);
+}
+
+void links_tell_gone(struct peer *p, uint32_t seat, struct actions *actions)
+{
+    const bool died = !p->seats[seat].done;
+    struct trace *trace =
+        peer_trace(p, actions, died ? TRACE_DIED : TRACE_LEFT);
+
+    trace->a = 1; /* This one; the view at hand may leave out who comes in. */
+    for (uint32_t i = 1; i < p->seat_count; i++)
+        trace->a += p->seats[i].link != PEER_NO_LINK && i != seat;
+    memcpy(trace->name, p->seats[seat].name, NAME_SIZE);
+    p->stats.died += died ? 1 : 0;
+    p->left_out &= ~SEAT(seat);
 }
 
 void links_ban(struct peer *p, uint32_t seat, struct actions *actions)
@@ -185,6 +200,7 @@ static void send_meet(struct peer *p, uint32_t link, struct actions *actions)
     *meet = (struct msg_meet){.version = MSG_VERSION,
                               .incarnation = p->options.incarnation,
                               .config = p->options.config,
+                              .given = p->options.given,
                               .arithmetic = p->options.arithmetic,
                               .first = p->options.first,
                               .end = p->options.end};
@@ -223,11 +239,16 @@ static const char *objection(const struct peer *p, const struct msg_meet *meet)
 
     if (meet->version != MSG_VERSION)
         return "another release of muster: peers of a ring run the same one";
-    if (!digest_equal(&meet->config, &p->options.config))
+    /* First: options choose the arithmetic, too. */
+    if (!digest_equal(&meet->given, &p->options.given))
         return "another training: its data or options are not those of this "
                "ring";
     if (!digest_equal(&meet->arithmetic, &p->options.arithmetic))
         return "its arithmetic gives other bits than that of this ring";
+    /* After all else: arithmetic is in it, too. */
+    if (!digest_equal(&meet->config, &p->options.config))
+        return "other sizes or bounds of the owners' rows than this ring has: "
+               "the `parts` file in its folder is not the one it was given";
     if (meet->first > meet->end || meet->end > chunks || !has_home(p, meet))
         return "it says that it has chunks that there are none of";
     if (strcmp(meet->name, p->options.name) == 0)
@@ -277,6 +298,10 @@ static void greet(struct peer *p, uint32_t index, uint32_t link,
             dial_later(p, &p->seats[i]); /* Should it not be the one. */
     if (link == p->contact_link)
         p->contact_link = PEER_NO_LINK;
+    if ((((p->view.members >> index & 1) != 0 && p->installed) ||
+         (p->left_out >> index & 1) != 0) &&
+        seat->incarnation != meet->incarnation)
+        links_tell_gone(p, index, actions); /* Its next life came first. */
     seat->link = link;
     seat->incarnation = meet->incarnation;
     seat->heard_at = p->now;
@@ -304,6 +329,7 @@ void links_meet(struct peer *p, uint32_t link, const struct msg_meet *meet,
     const char *why = objection(p, meet);
     uint32_t seat = 0;
 
+    p->reached = p->reached || link == p->contact_link;
     if (links_seat(p, link) != PEER_NO_SEAT)
         return; /* It has said so. */
     if (why == NULL)
@@ -322,8 +348,10 @@ void links_meet(struct peer *p, uint32_t link, const struct msg_meet *meet,
 void links_reject(struct peer *p, uint32_t link, const char *reason,
                   struct actions *actions)
 {
-    const bool fatal = !p->met && link == p->contact_link;
+    const bool contact = link == p->contact_link;
+    const bool fatal = !p->met && contact;
 
+    p->reached = p->reached || contact;
     actions_add(actions, ACTION_CLOSE)->link = link;
     links_down(p, link);
     if (fatal)
@@ -333,18 +361,19 @@ void links_reject(struct peer *p, uint32_t link, const char *reason,
 /* --- rosters -------------------------------------------------------------- */
 
 /* Does what it says end the view that both were in? */
-static void compare_views(struct peer *p, uint32_t index, bool broken)
+static void compare_views(struct peer *p, uint32_t index,
+                          const struct msg_roster *roster)
 {
     const struct peer_seat *seat = &p->seats[index];
-    const uint64_t members = p->view.members;
+    const struct ring_name *own = &p->view.name;
 
-    if ((members >> index & 1) == 0)
+    if ((p->view.members >> index & 1) == 0)
         return;
-    if (ring_name_order(&seat->view, &p->view.name) > 0 &&
-        (seat->members & SEAT(0)) == 0)
+    if (ring_name_order(&seat->view, own) > 0 && (seat->members & SEAT(0)) == 0)
         p->broken = p->roster_due = true; /* It has left. */
-    if (ring_name_order(&seat->view, &p->view.name) == 0 && broken &&
-        !p->broken)
+    if (!p->broken &&
+        (ring_name_order(&roster->refused, own) == 0 ||
+         (ring_name_order(&seat->view, own) == 0 && roster->broken)))
         p->broken = p->roster_due = true;
 }
 
@@ -377,16 +406,19 @@ void links_roster(struct peer *p, uint32_t index,
     p->seats[index].view = roster->view;
     if (roster->view.number > p->highest)
         p->highest = roster->view.number;
-    compare_views(p, index, roster->broken);
+    compare_views(p, index, roster);
 }
 
 void links_tell(struct peer *p, struct actions *actions)
 {
     struct ring_known *known = p->known;
 
+    for (uint32_t i = 1; p->left_out != 0 && i < p->seat_count; i++)
+        if ((p->left_out >> i & 1) != 0 && p->seats[i].link == PEER_NO_LINK &&
+            !trainer_done(&p->trainer))
+            links_tell_gone(p, i, actions);
     if (!p->roster_due)
         return;
-
     for (uint32_t i = 0; i < p->seat_count; i++) {
         const struct peer_seat *seat = &p->seats[i];
 
@@ -404,6 +436,7 @@ void links_tell(struct peer *p, struct actions *actions)
         msg = peer_send(p, actions, p->seats[i].link, MSG_ROSTER);
         msg->roster = (struct msg_roster){.view = p->view.name,
                                           .broken = p->broken,
+                                          .refused = p->refused,
                                           .count = p->seat_count,
                                           .known = known};
     }
@@ -430,10 +463,11 @@ static bool may_dial(const struct peer *p, uint32_t index)
            seat->place[0] != '\0' && !seat->done && !seat->banned;
 }
 
+/* Others may have come first, of whom its contact knows nothing. */
 static bool may_contact(const struct peer *p)
 {
     return p->options.contact[0] != '\0' && p->contact_link == PEER_NO_LINK &&
-           !is_linked(p);
+           !(p->reached && is_linked(p));
 }
 
 /* A number that no link has: whoever answered a dial may be another than was
@@ -505,7 +539,10 @@ static void drop_silent(struct peer *p, struct actions *actions)
         if (seat->link == PEER_NO_LINK ||
             p->now - seat->heard_at < p->options.dead_us || BUG(BUG_RING_DEAD))
             continue;
-        memcpy(peer_trace(p, actions, TRACE_DIED)->name, seat->name, NAME_SIZE);
+        /* Of a member the next view tells. */
+        if ((p->view.members >> i & 1) == 0)
+            memcpy(peer_trace(p, actions, TRACE_DIED)->name, seat->name,
+                   NAME_SIZE);
         links_drop(p, i, actions);
     }
 }

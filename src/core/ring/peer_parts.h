@@ -48,6 +48,8 @@ uint32_t links_find(const struct peer *p, const char *name);
 void links_drop(struct peer *p, uint32_t seat, struct actions *actions);
 /* ... and it is not let in again: it sent what no peer sends. */
 void links_ban(struct peer *p, uint32_t seat, struct actions *actions);
+/* Died, or left if it said PARTING. */
+void links_tell_gone(struct peer *p, uint32_t seat, struct actions *actions);
 /* Silence, dials and beats that are due; and when the next is. */
 void links_tend(struct peer *p, struct actions *actions);
 /* The last thing of a step: ROSTERs, if something is new. */

@@ -121,10 +121,14 @@ static void blame(struct peer *p, const struct slice_blame *blame,
                   struct actions *actions)
 {
     for (uint32_t rank = 0; rank < p->view.count; rank++) {
+        const uint32_t seat = p->view.seat[rank];
+
+        if (p->seats[seat].link == PEER_NO_LINK)
+            continue; /* Blamed before: the segment is asked for again. */
         if ((blame->gone >> rank & 1) != 0)
-            links_drop(p, p->view.seat[rank], actions);
+            links_drop(p, seat, actions);
         else if ((blame->bad >> rank & 1) != 0)
-            links_ban(p, p->view.seat[rank], actions);
+            links_ban(p, seat, actions);
     }
 }
 

@@ -427,8 +427,10 @@ bool exchange_settle(struct exchange *x, const struct slice_shape *shape,
         join(x, shape, exchange_segment(shape, number), is_blank(x, number));
     blame->gone = gone_of(x->part, shape->ranks);
     blame->bad &= ~blame->gone; /* Whoever wrote there meanwhile. */
+    if ((blame->gone | blame->bad) != 0)
+        return false; /* What was added up is nothing: it is never settled. */
     x->settled++;
-    return (blame->gone | blame->bad) == 0;
+    return true;
 }
 
 bool exchange_decode(const struct exchange *x, const struct slice_shape *shape,

@@ -45,8 +45,8 @@ enum err failure_of(const struct trainer *trainer, enum trainer_next next,
     (void)failure_advice(&trainer->options.optim, advice);
     if (next == TRAINER_DIVERGED)
         return why_set(why, ERR_RANGE,
-                       "the training diverged at step %u: weights or loss are "
-                       "not finite; %s",
+                       FAILURE_DIVERGED
+                       " at step %u: weights or loss are not finite; %s",
                        step, advice);
     /* No step was made, so none was too long. */
     if (step == 0)

@@ -7,6 +7,9 @@
 
 #include "core/run/trainer.h"
 
+/* How the sentence of a training that diverged begins. */
+#define FAILURE_DIVERGED "the training diverged"
+
 /* Of DIVERGED, RANGE and NO_FUNCTION, all of which end it. */
 enum err failure_of(const struct trainer *trainer, enum trainer_next next,
                     struct why *why);

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "math/computation.h"
 
 #define RECORD_MAGIC UINT32_C(0x314a524d) /* "MRJ1" */
 #define BODY_BYTES   (RECORD_BYTES - DIGEST_BYTES)
@@ -44,6 +45,8 @@ static void body_encode(const struct record *record, uint8_t body[BODY_BYTES])
         put_f64(&out, record->gain_high);
     } else if (record->kind == RECORD_PASS) {
         put_u32(&out, record->best_step);
+    } else if (record->kind == RECORD_SIZE) {
+        put_f64(&out, record->size);
     } else {
         put_bytes(&out, record->silent, sizeof record->silent);
         put_u64(&out, record->age_sum);
@@ -85,6 +88,8 @@ static bool body_decode(const uint8_t body[BODY_BYTES], struct record *record)
         record->gain_high = get_f64(&in);
     } else if (kind == RECORD_PASS) {
         record->best_step = get_u32(&in);
+    } else if (kind == RECORD_SIZE) {
+        record->size = get_f64(&in);
     } else {
         get_bytes(&in, record->silent, sizeof record->silent);
         record->age_sum = get_u64(&in);
@@ -93,7 +98,7 @@ static bool body_decode(const uint8_t body[BODY_BYTES], struct record *record)
         memcpy(&record->condition, &condition, sizeof condition);
     }
     return in.ok && magic == RECORD_MAGIC && kind >= RECORD_JOB &&
-           kind <= RECORD_MERGE;
+           kind <= RECORD_SIZE;
 }
 
 static struct digest chain_next(const struct digest *chain,
@@ -140,6 +145,8 @@ static bool record_follows(const struct journal_summary *so_far,
                record->best_step <= record->step;
     case RECORD_MERGE:
         return record->view == so_far->view && record->step <= so_far->step;
+    case RECORD_SIZE:
+        return record->step > so_far->step && computation_samples(record->size);
     }
     return false;
 }

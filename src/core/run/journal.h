@@ -13,6 +13,7 @@
  *           GAP (to a later one).
  *   JOUR-4  a PASS is of the step that the journal has come to, one of each.
  *   JOUR-5  a MERGE is of the last VIEW and of the step come to.
+ *   JOUR-6  a SIZE is of a step that is yet to be made.
  */
 #ifndef CORE_JOURNAL_H
 #define CORE_JOURNAL_H
@@ -38,6 +39,7 @@ enum record_kind {
                      one process writes none, or they were lost. */
     RECORD_PASS,  /* A pass is over: the loss of held-out rows. */
     RECORD_MERGE, /* Sides of a ring that were apart stand here together. */
+    RECORD_SIZE,  /* Steps after `step` have samples of this size. */
 };
 
 #define RECORD_CLASS_LOST 255u /* `exactness` of a GAP, if nobody knows. */
@@ -60,6 +62,7 @@ struct record {
     double rescale;        /* Factor on the sum; 1 unless approximate. */
     double objective;      /* PASS: of held-out rows. */
     uint32_t best_step;    /* PASS: after which it was least. */
+    double size;           /* SIZE: share of the rows that samples have. */
     struct digest weights; /* After the step: trainer_hash; JOB: of the
                               configuration. */
     char code[RECORD_CODE_SIZE];

@@ -272,6 +272,8 @@ enum err coordinator_init(struct coordinator *coordinator,
     if (err == ERR_OK && options->adapt)
         err = adapt_init(&c->recoding.adapt, options->job.chunks,
                          options->worst, options->drill);
+    if (err == ERR_OK)
+        err = sizes_room(c, recovery);
     if (err == ERR_OK && recovery != NULL && recovery->found)
         err = resume(c, recovery, why);
     if (err == ERR_NOMEM)
@@ -300,6 +302,7 @@ void coordinator_close(struct coordinator *coordinator)
     refusals_close(c);
     homes_close(c);
     peers_close(c);
+    sizes_close(c);
     code_close(&c->code);
     adapt_close(&c->recoding.adapt);
     trainer_close(&c->trainer);
@@ -605,6 +608,9 @@ static void dispatch(struct coordinator *c, const struct event *event,
         break;
     case EVENT_STOP:
         on_stop(c, actions);
+        break;
+    case EVENT_SIZE:
+        sizes_change(c, event->size, actions);
         break;
     case EVENT_JUDGED:
         verify_judged(c, event->err, actions);

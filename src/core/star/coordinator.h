@@ -310,6 +310,18 @@ struct recoding {
                    do. */
 };
 
+/* From this step on samples have this size: src/core/star/sizes.c. */
+struct size_change {
+    uint32_t step;
+    double size;
+};
+
+/* In the order of the journal. */
+struct sizes {
+    struct size_change *list;
+    uint32_t count;
+};
+
 /* staleness: of the slots' answers. */
 struct slot_ages {
     uint32_t *age; /* In updates. */
@@ -391,7 +403,8 @@ struct coordinator {
     struct homes homes;  /* Of private data. */
     uint32_t *slot_link; /* Slot -> link, or LINK_NONE. */
     uint64_t view;
-    bool view_dirty; /* Membership changed: look again at the boundary. */
+    bool view_dirty;    /* Membership changed: look again at the boundary. */
+    struct sizes sizes; /* Of samples, changed since the run began. */
 
     struct trainer trainer;
     struct round_key key;
@@ -460,6 +473,16 @@ void coordinator_step(struct coordinator *coordinator,
  * any of them and nobody is given anything else to do when one comes: they may
  * as well be told together (EVENT_TALLIES).  0: tell each at once. */
 uint32_t coordinator_awaits(const struct coordinator *coordinator);
+
+/* Can samples be given another size (EVENT_SIZE), and from which step on?  The
+ * sentence says why not. */
+MUST_CHECK enum err coordinator_resizes(const struct coordinator *coordinator,
+                                        uint32_t *step, struct why *why);
+/* Of samples in the step at hand; 0: there are none. */
+double coordinator_size(const struct coordinator *coordinator);
+/* The change that comes next; NULL: none is known. */
+const struct size_change *
+coordinator_next_size(const struct coordinator *coordinator);
 
 /* The name of the relay it is behind; NAME_SIZE bytes, "" if there is none. */
 const char *member_relay(const struct coordinator *c,

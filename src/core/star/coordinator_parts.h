@@ -358,6 +358,17 @@ bool samples_take(struct coordinator *c, const struct msg_tally *msg);
 void samples_decode(struct coordinator *c, const struct sampler *sampler,
                     struct total *out);
 
+/* sizes.c: does the job have samples? */
+bool sizes_on(const struct coordinator *c);
+/* What they have of the rows in this step. */
+double sizes_at(const struct coordinator *c, uint32_t step);
+/* Room, and the changes that are in the journal. */
+MUST_CHECK enum err sizes_room(struct coordinator *c,
+                               const struct recovery *recovery);
+void sizes_close(struct coordinator *c);
+/* EVENT_SIZE. */
+void sizes_change(struct coordinator *c, double size, struct actions *actions);
+
 /* Is this a job on coded data? */
 bool product_on(const struct coordinator *c);
 /* Is the way back of a gradient to come? */

@@ -57,7 +57,7 @@ bool samples_take(struct coordinator *c, const struct msg_tally *msg)
 {
     const uint32_t part = msg->piece - code_data_pieces(&c->code);
     const uint32_t dims = c->tally.dims;
-    const int shift = draw_shift(c->code.spec.size);
+    const int shift = draw_shift(sizes_at(c, c->key.step));
     double *const sum = sum_of(c, part);
 
     c->arrived.loss = msg->loss;

@@ -4,6 +4,7 @@
  * Each piece has a short list of assignees.  What a worker was given may be
  * lost on the way: it is then sent again, whole.
  */
+#include "base/bugs.h"
 #include "base/check.h"
 #include "core/product.h"
 #include "core/star/coordinator_parts.h"
@@ -133,6 +134,9 @@ static void put_weights(const struct coordinator *c, struct msg_round *msg)
 {
     msg->kind = c->what.kind;
     msg->soft = c->what.soft;
+    if (sizes_on(c))
+        msg->size =
+            BUG(BUG_SIZE_OLD) ? c->options.code.size : sizes_at(c, c->key.step);
     msg->dims = round_vector_dims(c);
     msg->narrow = c->options.narrow && msg->kind == EVALUATE_GRADIENT;
     msg->weights = c->what.w;

@@ -276,6 +276,7 @@ void worker_step(struct worker *worker, const struct event *event,
     case EVENT_JOURNALED:
     case EVENT_CHECKPOINTED:
     case EVENT_STOP:
+    case EVENT_SIZE:
     case EVENT_JUDGED:
     case EVENT_MEASURED:
         CHECK(!"an event of the coordinator");

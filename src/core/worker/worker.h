@@ -117,6 +117,7 @@ struct worker {
                                 from: */
     struct block_term *block_terms;
     uint32_t block_count;
+    double size; /* Of samples. */
     double delay_s, delay_factor, delay_share_s;
     bool delayed; /* The additive delay of this round is spent. */
     struct worker_item *queue;

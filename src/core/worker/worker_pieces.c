@@ -114,6 +114,7 @@ static void start_compute(struct worker *worker, const struct item *item,
         .first = item->first,
         .end = item->end,
         .step = worker->key.step - old,
+        .size = worker->size,
         .name = worker->key.weights,
         .exponent = worker->e,
         .tally = &worker->tally,
@@ -261,8 +262,7 @@ static double share_of(const struct worker *worker)
     if (!evaluation_is_product(worker->kind))
         return (double)(item->end - item->first) /
                job_data_chunks(&worker->job) *
-               (job_is_sample(&worker->job, item->first) ? worker->job.share
-                                                         : 1);
+               (job_is_sample(&worker->job, item->first) ? worker->size : 1);
     return (double)worker_products_numbers(worker) /
            block_range(&worker->shape, worker->kind) *
            block_chunks(&worker->shape) / worker->job.chunks / 2;

@@ -95,6 +95,7 @@ static void round_open(struct worker *worker, const struct msg_round *msg,
     take_scale(worker, msg);
     worker->kind = msg->kind;
     worker->soft = msg->soft;
+    worker->size = msg->size;
     worker->sum_dims = sum_dims;
     worker->in_round = true;
     /* The same round again, read in place: what it lacks was promised before.
@@ -166,6 +167,8 @@ static bool round_fits(const struct worker *worker, const struct msg_round *msg)
     if (worker->job.products || evaluation_is_product(msg->kind))
         return evaluation_is_product(msg->kind) && product_fits(worker, msg);
     if (msg->kind == EVALUATE_LOCAL && !msg->coded)
+        return false;
+    if ((msg->size > 0) != (worker->job.sampled > 0))
         return false;
     return msg->dims == worker->job.dims &&
            evaluation_dims(msg->kind, msg->dims) <= worker->job.sum_dims;

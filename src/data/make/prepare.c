@@ -59,15 +59,17 @@ static enum err want_file(const struct kitchen *kitchen,
         return ERR_OK;
     return why_set(kitchen->why, ERR_NOTFOUND,
                    "%.200s: no %s (or .gz, .zst) in it; get the file and name "
-                   "its folder with --from",
+                   "its folder with --raw",
                    kitchen->from, names[0]);
 }
 
-static void write_row(struct output *output, const struct sparse *rows,
-                      uint32_t row)
+/* Returns the number of its last column, 0 if there is none. */
+static uint32_t write_row(struct output *output, const struct sparse *rows,
+                          uint32_t row)
 {
     char text[64];
     int size = snprintf(text, sizeof text, "%.17g", rows->label[row]);
+    uint32_t last = 0;
 
     output_write(output, text, (size_t)size);
     for (size_t k = rows->start[row]; k < rows->start[row + 1]; k++) {
@@ -75,6 +77,7 @@ static void write_row(struct output *output, const struct sparse *rows,
 
         if (value == 0)
             continue;
+        last = rows->index[k] + 1;
         size = value == 1
                    ? snprintf(text, sizeof text, " %u:1", rows->index[k] + 1)
                    : snprintf(text, sizeof text, " %u:%.9g", rows->index[k] + 1,
@@ -82,6 +85,7 @@ static void write_row(struct output *output, const struct sparse *rows,
         output_write(output, text, (size_t)size);
     }
     output_write(output, "\n", 1);
+    return last;
 }
 
 /* order NULL: as they stand. */
@@ -104,7 +108,10 @@ static enum err write_part(struct kitchen *kitchen, const char *suffix,
         const uint32_t entries =
             (uint32_t)(rows->start[row + 1] - rows->start[row]);
 
-        write_row(output, rows, row);
+        const uint32_t last = write_row(output, rows, row);
+
+        if (last > part->cols)
+            part->cols = last;
         part->positives += rows->label[row] > 0;
         if (entries > kitchen->report->entries_most)
             kitchen->report->entries_most = entries;

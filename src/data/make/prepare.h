@@ -21,6 +21,8 @@
 
 struct prepared_part {
     uint32_t rows, positives;
+    uint32_t cols; /* The last that is not 0 in every row: readers of LIBSVM
+                      text, which has no zeros, know of no other. */
     char path[1024];
 };
 

@@ -4,6 +4,7 @@
 #include "data/read/idx.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -17,6 +18,24 @@ bool idx_is_magic(const void *first, size_t size)
 
     return size >= 4 && bytes[0] == 0 && bytes[1] == 0 && bytes[2] >= 8 &&
            bytes[2] <= 14 && bytes[3] >= 1 && bytes[3] <= DIMS_MOST;
+}
+
+bool idx_labels_name(const char *images, char *out, size_t size)
+{
+    static const char *const kinds[][2] = {{"images-idx3", "labels-idx1"},
+                                           {"images.idx3", "labels.idx1"}};
+    const char *slash = strrchr(images, '/');
+    const char *name = slash != NULL ? slash + 1 : images;
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const char *at = strstr(name, kinds[i][0]);
+
+        if (at != NULL)
+            return (size_t)snprintf(out, size, "%.*s%s%s", (int)(at - images),
+                                    images, kinds[i][1],
+                                    at + strlen(kinds[i][0])) < size;
+    }
+    return false;
 }
 
 static bool cell_of(uint8_t type, enum cell *cell)

@@ -31,6 +31,12 @@ MUST_CHECK enum err idx_stage(struct unpacker *in, const double *labels,
 MUST_CHECK enum err idx_labels(struct unpacker *in, double **labels,
                                uint64_t *count, struct why *why);
 
+/* Where MNIST's naming has the labels of a file of images: the same folder and
+ * name with labels for images, idx1 for idx3 (train-images-idx3-ubyte.gz,
+ * train-labels-idx1-ubyte.gz).  False: the name is not of that kind, or too
+ * long. */
+bool idx_labels_name(const char *images, char *out, size_t size);
+
 /* Does a file begin so? */
 bool idx_is_magic(const void *first, size_t size);
 

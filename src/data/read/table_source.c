@@ -326,11 +326,8 @@ static enum err slurp(const char *path, struct span *text, struct why *why)
     return ERR_OK;
 }
 
-static enum err take_separator(const char *text, char *separator,
-                               struct why *why)
+enum err table_separator(const char *text, char *separator, struct why *why)
 {
-    if (text == NULL)
-        return ERR_OK;
     if (strcmp(text, "tab") == 0)
         text = "\t";
     *separator = text[0];
@@ -346,7 +343,9 @@ enum err table_read_csv(const struct source_options *options, char separator,
 {
     struct span text = {0};
     void *held;
-    enum err err = take_separator(options->separator, &separator, why);
+    enum err err = options->separator != NULL
+                       ? table_separator(options->separator, &separator, why)
+                       : ERR_OK;
 
     if (err != ERR_OK)
         return err;

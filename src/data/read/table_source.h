@@ -55,4 +55,8 @@ bool table_wants_encoder(const struct source_options *options);
 /* Says so of rows that are none. */
 MUST_CHECK enum err table_refuse_encoder(struct why *why);
 
+/* --separator: one character, or the word tab.  ERR_RANGE with a sentence. */
+MUST_CHECK enum err table_separator(const char *text, char *separator,
+                                    struct why *why);
+
 #endif /* DATA_TABLE_SOURCE_H */

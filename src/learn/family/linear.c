@@ -104,11 +104,10 @@ static enum err scores(const struct setup *setup, const struct dataset *data,
     double *inside;
     enum err err;
 
-    (void)pool;
     problem.data = data;
     err = carry(setup, &problem, w, &inside);
     if (err == ERR_OK)
-        err = metrics_scores(&problem, inside, z);
+        err = metrics_scores(&problem, pool, inside, z);
     mem_free(inside);
     return err;
 }

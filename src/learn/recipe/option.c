@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,18 +81,22 @@ static bool parse_count(const char *text, size_t length, uint64_t *value)
     return errno == 0 && *end == '\0';
 }
 
+/* As people write numbers: strtod reads hexadecimal ones and blanks, too. */
 static bool parse_real(const char *text, double *value)
 {
     char *end;
 
     errno = 0;
     *value = strtod(text, &end);
-    return end != text && *end == '\0' && errno == 0;
+    return end != text && *end == '\0' && errno == 0 &&
+           strspn(text, "+-.0123456789eE") == strlen(text);
 }
 
+/* -0 is below 0, whatever the processor says. */
 static bool within(const struct option *row, double value)
 {
-    return value >= row->min && value <= row->max;
+    return value >= row->min && value <= row->max &&
+           !(row->min >= 0 && signbit(value));
 }
 
 static enum err out_of_range(const struct option *row, const char *text,
@@ -235,14 +240,14 @@ enum err setting_add(struct setting *setting, const struct option *row,
     size_t size;
     enum err err;
 
-    if (!row->adds || *text == '\0' || setting->text == NULL ||
+    if (row->adds == '\0' || *text == '\0' || setting->text == NULL ||
         setting->origin != origin)
         return setting_put(setting, row, text, origin, why);
     size = strlen(setting->text) + 1 + strlen(text) + 1;
     both = mem_new(size, 1);
     if (both == NULL)
         return why_set(why, ERR_NOMEM, "out of memory");
-    (void)snprintf(both, size, "%s,%s", setting->text, text);
+    (void)snprintf(both, size, "%s%c%s", setting->text, row->adds, text);
     err = setting_put(setting, row, both, origin, why);
     mem_free(both);
     return err;

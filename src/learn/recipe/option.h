@@ -35,7 +35,7 @@ struct option {
     const char *shown;   /* What people are told of a default worked out. */
     const char *help;    /* One line. */
     enum value_kind kind;
-    bool adds;        /* TEXT: a list with commas, longer by each mention. */
+    char adds;        /* TEXT, a list: put between what mentions say. */
     trait_set traits; /* What it means to code/rules.h if it is given. */
     /* TEXT of a grammar: ERR_OK, or a sentence; NULL: any will do. */
     enum err (*check)(const char *text, struct why *why);

@@ -59,7 +59,7 @@ static const struct option table[RECIPE_OPTIONS] = {
                          .help = "idx, npy, npz: the labels of --test"},
     [OPT_CATEGORICAL] = {.name = "categorical",
                          .kind = VALUE_TEXT,
-                         .adds = true,
+                         .adds = ',',
                          .value = "COLUMNS",
                          .shown = "auto",
                          .help = "csv, tsv: columns that are one-hot: names "
@@ -92,7 +92,7 @@ static const struct option table[RECIPE_OPTIONS] = {
                      .traits = TRAIT(MEANS)},
     [OPT_DROP] = {.name = "drop",
                   .kind = VALUE_TEXT,
-                  .adds = true,
+                  .adds = ',',
                   .value = "COLUMNS",
                   .help = "tables: columns to leave out, names or numbers "
                           "with commas (:1 is the first even if one is called "
@@ -119,6 +119,7 @@ static const struct option table[RECIPE_OPTIONS] = {
                        .kind = VALUE_TEXT,
                        .value = "C",
                        .shown = "found out",
+                       .check = value_check_separator,
                        .help = "csv, tsv: the character between fields, or tab",
                        .traits = TRAIT(READING)},
     [OPT_ZERO_BASED] = {.name = "zero-based",
@@ -129,6 +130,7 @@ static const struct option table[RECIPE_OPTIONS] = {
     [OPT_SHAPE] = {.name = "shape",
                    .kind = VALUE_TEXT,
                    .value = "HxWxC",
+                   .check = value_check_shape,
                    .shown = "as the file says",
                    .help = "rows are images, HEIGHTxWIDTHxCHANNELS, pixel "
                            "after pixel; IDX and npy of three or four "
@@ -269,6 +271,7 @@ static const struct option table[RECIPE_OPTIONS] = {
     [OPT_CLASS_WEIGHT] = {.name = "class-weight",
                           .kind = VALUE_TEXT,
                           .value = "LIST",
+                          .check = value_check_class_weight,
                           .help = "weights of rows by label: balanced, or "
                                   "LABEL=WEIGHT,... (also -wLABEL WEIGHT)",
                           .traits = TRAIT(CLASS_WEIGHT)},
@@ -373,7 +376,7 @@ static const struct option table[RECIPE_OPTIONS] = {
          .help = "--batch of B rows for each worker wanted at the start, and "
                  "--lr times their number, with --warmup (of --net its own "
                  "rate, too); who dies or joins changes neither",
-         .traits = TRAIT(NEEDS_WORKERS) | TRAIT(BATCH)},
+         .traits = TRAIT(NEEDS_WORKERS) | TRAIT(STARTED) | TRAIT(BATCH)},
     [OPT_SHUFFLE] = {.name = "shuffle",
                      .kind = VALUE_CHOICE,
                      .value = "HOW",
@@ -450,6 +453,7 @@ static const struct option table[RECIPE_OPTIONS] = {
                        "cross-validate in so many folds, drawn from --seed"},
     [OPT_GRID] = {.name = "grid",
                   .kind = VALUE_TEXT,
+                  .adds = ' ',
                   .value = "LISTS",
                   .help = "try all combinations, as in \"c=0.1,1 lr=0.5,1\" "
                           "(c: as -c, so no constant), on -v FOLDS or on "
@@ -564,15 +568,17 @@ static const struct option table[RECIPE_OPTIONS] = {
     [OPT_TOPOLOGY] = {.name = "topology",
                       .kind = VALUE_CHOICE,
                       .value = "WHICH",
-                      .choices = "star|ring",
+                      .choices = "star|ring|mpi",
                       .shown = "star",
                       .help = "star: a coordinator and its workers; ring: "
                               "peers of equal rank, each of which ends with "
                               "the model, and the last of which can finish "
-                              "it alone; the bits are the same",
+                              "it alone; mpi: the ranks that mpirun started "
+                              "muster as; the bits are the same",
                       .traits = TRAIT(NEEDS_WORKERS)},
     [OPT_DELAY] = {.name = "delay",
                    .kind = VALUE_TEXT,
+                   .adds = '+',
                    .check = value_check_delay,
                    .value = "SPEC",
                    .help =
@@ -585,20 +591,24 @@ static const struct option table[RECIPE_OPTIONS] = {
                    .traits = TRAIT(NEEDS_WORKERS) | TRAIT(DELAY)},
     [OPT_CHAOS] = {.name = "chaos",
                    .kind = VALUE_TEXT,
+                   .adds = ',',
                    .check = value_check_chaos,
                    .value = "LIST",
                    .help = "kill:w3@20, stop:w2@10+5, kill:coordinator@30, "
                            "leave:w1@40, lie:w2@5, join@25, kill=RATE/s, ...",
-                   .traits = TRAIT(NEEDS_WORKERS)},
+                   .traits = TRAIT(NEEDS_WORKERS) | TRAIT(STARTED)},
     [OPT_LISTEN] = {.name = "listen",
                     .kind = VALUE_TEXT,
                     .value = "HOST:PORT",
                     .shown = "loopback, any port",
+                    .check = value_check_listen,
                     .help = "where `muster join` finds the coordinator",
                     .traits = TRAIT(GATHERS)},
     [OPT_PEERS] = {.name = "peers",
                    .kind = VALUE_TEXT,
+                   .adds = ',',
                    .value = "HOST:PORT,...",
+                   .check = value_check_peers,
                    .help = "--topology ring: some of its peers on other "
                            "machines; those of this one join them, with the "
                            "same data and options",
@@ -633,7 +643,7 @@ static const struct option table[RECIPE_OPTIONS] = {
     [OPT_RESPAWN] = {.name = "respawn",
                      .kind = VALUE_FLAG,
                      .help = "start local workers that died again",
-                     .traits = TRAIT(NEEDS_WORKERS)},
+                     .traits = TRAIT(NEEDS_WORKERS) | TRAIT(STARTED)},
     [OPT_OUT] = {.name = "out",
                  .kind = VALUE_TEXT,
                  .value = "PATH",
@@ -646,7 +656,8 @@ static const struct option table[RECIPE_OPTIONS] = {
                             "last one"},
     [OPT_SYNC] = {.name = "sync",
                   .kind = VALUE_FLAG,
-                  .help = "make every step durable before the next"},
+                  .help = "make every step durable before the next",
+                  .traits = TRAIT(STARTED)},
     [OPT_BULK] = {.name = "bulk",
                   .kind = VALUE_CHOICE,
                   .value = "ROAD",
@@ -655,14 +666,16 @@ static const struct option table[RECIPE_OPTIONS] = {
                   .help =
                       "how weights and tallies of -n workers travel: shared "
                       "memory (shm), sockets (tcp), or shared memory where "
-                      "there is room (auto); the bits are the same"},
+                      "there is room (auto); the bits are the same",
+                  .traits = TRAIT(STARTED)},
     [OPT_PREEMPT_NOTICE] = {.name = "preempt-notice",
                             .kind = VALUE_TEXT,
                             .value = "WHERE",
                             .help =
                                 "save the state and end with 75 once the "
                                 "provider takes this machine away: aws, gcp, "
-                                "azure or file:PATH (there is such a file)"},
+                                "azure or file:PATH (there is such a file)",
+                            .traits = TRAIT(STARTED)},
     [OPT_PREEMPT_ADDRESS] = {.name = "preempt-address",
                              .kind = VALUE_TEXT,
                              .value = "URL",

@@ -3,13 +3,18 @@
  */
 #include "learn/recipe/value_check.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "code/preset.h"
+#include "data/read/table_source.h"
+#include "data/rows/image.h"
 #include "learn/network_text.h"
 #include "learn/trust.h"
 #include "node/host/chaos.h"
+#include "node/host/ways.h"
+#include "os/net/net.h"
 #include "plan/delay.h"
 
 enum err value_check_audit(const char *text, struct why *why)
@@ -31,6 +36,60 @@ enum err value_check_chaos(const char *text, struct why *why)
     return err;
 }
 
+/* A label may be any word, so that only the last weight can be told. */
+enum err value_check_class_weight(const char *text, struct why *why)
+{
+    const char *const last = strrchr(text, '=');
+    char *end;
+    double weight;
+
+    if (strcmp(text, "balanced") == 0)
+        return ERR_OK;
+    if (last == NULL)
+        return why_set(why, ERR_RANGE,
+                       "--class-weight %.64s: expected LABEL=WEIGHT,... or "
+                       "balanced",
+                       text);
+    weight = strtod(last + 1, &end);
+    if (end == last + 1 || (*end != '\0' && strcmp(end, ",") != 0) ||
+        !(weight > 0 && weight <= 1e12))
+        return why_set(why, ERR_RANGE,
+                       "--class-weight %.64s: the weight must be above 0 and "
+                       "at most 1e12",
+                       text);
+    return ERR_OK;
+}
+
+enum err value_check_listen(const char *text, struct why *why)
+{
+    struct net_address address;
+    const enum err err = net_parse(text, &address, why);
+
+    return err == ERR_OK ? err : why_in(why, err, "--listen");
+}
+
+enum err value_check_peers(const char *text, struct why *why)
+{
+    struct ways ways = {0};
+    const enum err err = ways_parse(text, &ways, why);
+
+    return err == ERR_OK ? err : why_in(why, err, "--peers");
+}
+
+enum err value_check_separator(const char *text, struct why *why)
+{
+    char separator;
+
+    return table_separator(text, &separator, why);
+}
+
+enum err value_check_shape(const char *text, struct why *why)
+{
+    struct image image;
+
+    return image_parse(text, &image, why);
+}
+
 enum err value_check_code(const char *text, struct why *why)
 {
     struct preset_options options = {0};
@@ -42,7 +101,7 @@ enum err value_check_code(const char *text, struct why *why)
     copy = mem_text(text);
     if (copy == NULL)
         return why_set(why, ERR_NOMEM, "out of memory");
-    err = preset_parse(copy, &options, why);
+    err = preset_read(copy, &options, why);
     if (err == ERR_OK)
         err = preset_words(&options, why);
     mem_free(copy);

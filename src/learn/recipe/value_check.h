@@ -11,6 +11,12 @@
 #include "base/err.h"
 
 MUST_CHECK enum err value_check_audit(const char *text, struct why *why);
+/* Whether there is such a label is asked of the data. */
+MUST_CHECK enum err value_check_class_weight(const char *text, struct why *why);
+MUST_CHECK enum err value_check_listen(const char *text, struct why *why);
+MUST_CHECK enum err value_check_peers(const char *text, struct why *why);
+MUST_CHECK enum err value_check_separator(const char *text, struct why *why);
+MUST_CHECK enum err value_check_shape(const char *text, struct why *why);
 MUST_CHECK enum err value_check_chaos(const char *text, struct why *why);
 MUST_CHECK enum err value_check_code(const char *text, struct why *why);
 MUST_CHECK enum err value_check_delay(const char *text, struct why *why);

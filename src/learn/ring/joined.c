@@ -124,9 +124,10 @@ static enum err be_peer(const struct joined_options *options, const char *name,
         .token_file = options->token_file,
         .scratch = true,
         .config = config_digest(setup),
+        .given = config_given(setup),
         .notice = join->notice,
     };
-    const struct digest config = ring_config(&train);
+    const struct digest config = ring_config(&train, &train.config);
     struct scratch scratch;
     enum err err;
 

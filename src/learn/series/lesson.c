@@ -44,19 +44,20 @@ static bool left_out(const struct lesson *lesson, uint32_t row)
     return lesson->folds->of[row] == lesson->fold;
 }
 
-static void mask_rows(const struct lesson *lesson)
+/* What is left out has no weight in the training. */
+static enum err mask_rows(struct lesson *lesson)
 {
     const struct dataset *data = &lesson->setup->data;
 
+    lesson->taught = mem_new(data->rows, sizeof *lesson->taught);
+    if (lesson->taught == NULL)
+        return ERR_NOMEM;
     for (uint32_t row = 0; row < data->rows; row++) {
-        const bool out = left_out(lesson, row);
-
         lesson->taught[row] = data->weight == NULL ? 1 : data->weight[row];
-        if (out)
+        if (left_out(lesson, row))
             lesson->taught[row] = 0;
-        if (lesson->folds->judge == NULL)
-            lesson->tested[row] = out ? 1 : 0;
     }
+    return ERR_OK;
 }
 
 /* In their order, as a file of them alone would have them. */
@@ -88,33 +89,65 @@ static bool is_judged(const struct lesson *lesson, uint32_t row)
     return lesson->folds->judge != NULL || left_out(lesson, row);
 }
 
-/* Scores of all rows, of which some count. */
-static enum err judge_scores(const struct lesson *lesson,
-                             const struct dataset *data, const double *z)
+static size_t count_judged(const struct lesson *lesson)
 {
-    const enum model_kind model = lesson->trial->model;
-    const uint32_t outputs = trial_outputs(lesson->setup, lesson->trial);
+    const struct dataset *const data = judged(lesson);
+    size_t count = 0;
+
+    for (uint32_t row = 0; row < data->rows; row++)
+        count += is_judged(lesson, row);
+    return count;
+}
+
+/* Of the judged rows alone, one after the other, from `width` numbers of each
+ * row. */
+static void pick_judged(const struct lesson *lesson, const double *all,
+                        uint32_t width, double *some)
+{
+    const uint32_t rows = judged(lesson)->rows;
+
+    for (uint32_t row = 0; row < rows; row++)
+        if (is_judged(lesson, row)) {
+            memcpy(some, all + (size_t)row * width, width * sizeof *some);
+            some += width;
+        }
+}
+
+/* Scores of the judged rows.  Those of other folds would cost as much, and
+ * count for nothing. */
+static enum err judge_scores(const struct lesson *lesson, const double *z)
+{
+    const size_t count = count_judged(lesson);
+    double *const y = mem_new(count, sizeof *y);
     const struct scored_rows rows = {
         .z = z,
-        .y = data->y,
-        .weight = lesson->folds->judge == NULL ? lesson->tested : NULL,
-        .rows = data->rows,
-        .outputs = outputs};
+        .y = y,
+        .rows = count,
+        .outputs = trial_outputs(lesson->setup, lesson->trial)};
+    enum err err = ERR_NOMEM;
 
-    return metrics_of_scores(&lesson->trial->fold[lesson->fold].metrics,
-                             model_ops(model), lesson->setup->isa, &rows);
+    if (y != NULL) {
+        pick_judged(lesson, judged(lesson)->y, 1, y);
+        err = metrics_of_scores(&lesson->trial->fold[lesson->fold].metrics,
+                                model_ops(lesson->trial->model),
+                                lesson->setup->isa, &rows);
+    }
+    mem_free(y);
+    return err;
 }
 
 /* Rows of other folds belong to other threads. */
-static void keep_scores(const struct lesson *lesson, const struct dataset *data,
-                        const double *z)
+static void keep_scores(const struct lesson *lesson, const double *some)
 {
     const uint32_t outputs = trial_outputs(lesson->setup, lesson->trial);
+    const uint32_t rows = judged(lesson)->rows;
 
-    for (uint32_t row = 0; row < data->rows; row++)
-        if (is_judged(lesson, row))
-            memcpy(lesson->trial->scores + (size_t)row * outputs,
-                   z + (size_t)row * outputs, outputs * sizeof *z);
+    for (uint32_t row = 0; row < rows; row++)
+        if (is_judged(lesson, row)) {
+            memcpy(lesson->trial->scores + (size_t)row * outputs, some,
+                   outputs * sizeof *some);
+            some += outputs;
+        }
 }
 
 static enum err judge(const struct lesson *lesson, struct pool *pool,
@@ -123,16 +156,20 @@ static enum err judge(const struct lesson *lesson, struct pool *pool,
     const struct setup *part = &lesson->part;
     const struct dataset *const data = judged(lesson);
     const uint32_t outputs = trial_outputs(lesson->setup, lesson->trial);
-    double *z = mem_new((size_t)data->rows * outputs, sizeof *z);
-    enum err err = z == NULL
+    double *const z = mem_new((size_t)data->rows * outputs, sizeof *z);
+    double *const some = mem_new(count_judged(lesson) * outputs, sizeof *some);
+    enum err err = z == NULL || some == NULL
                        ? ERR_NOMEM
                        : setup_family(part)->scores(part, data, pool, w, z);
 
+    if (err == ERR_OK) {
+        pick_judged(lesson, z, outputs, some);
+        err = judge_scores(lesson, some);
+    }
     if (err == ERR_OK)
-        err = judge_scores(lesson, data, z);
-    if (err == ERR_OK)
-        keep_scores(lesson, data, z);
+        keep_scores(lesson, some);
     mem_free(z);
+    mem_free(some);
     return err;
 }
 
@@ -188,7 +225,8 @@ static enum err train_here(const struct lesson *lesson,
                                            .model = part->model,
                                            .net = setup_net(part),
                                            .isa = part->isa,
-                                           .optim = &part->optim};
+                                           .optim = &part->optim,
+                                           .bounds = part->bounds};
     const enum err err = alone_train(&what, pool_serial(), &hooks, result, why);
 
     return err == ERR_OK && result->stopped ? ERR_CANCELLED : err;
@@ -214,24 +252,58 @@ static enum err judge_result(const struct lesson *lesson, struct fold *fold,
     return err;
 }
 
-static enum err train(const struct lesson *lesson, struct fold *fold)
+/* Once, for the training and for what is asked of its model.  Networks have
+ * no such bounds, and sgd asks for none. */
+static enum err measure_rows(struct lesson *lesson, struct why *why)
 {
-    struct alone_result result = {0};
-    enum err err =
-        lesson->series == NULL
-            ? train_here(lesson, &result, &fold->why)
-            : series_train(lesson->series, &lesson->part, lesson->trial,
-                           lesson->fold, lesson->last, &result, &fold->why);
+    struct setup *const part = &lesson->part;
+    const struct problem problem = setup_problem(part);
+    struct pool *pool;
+    enum err err;
 
-    if (err == ERR_OK) {
-        fold->steps = result.steps;
-        fold->hash = result.hash;
-        err = judge_result(lesson, fold, &result);
-    }
+    if (setup_net(part) != NULL || part->optim.kind == OPTIM_SGD)
+        return ERR_OK;
+    err = open_pool(lesson, &pool);
+    if (err != ERR_OK)
+        return err;
+    err = bounds_init(&lesson->bounds, part->data.stride);
+    if (err == ERR_OK)
+        err = bounds_measure_all(&lesson->bounds, &problem, pool, why);
+    close_pool(pool);
+    part->bounds = &lesson->bounds;
+    return err;
+}
+
+static enum err run_training(const struct lesson *lesson,
+                             struct alone_result *result, struct why *why)
+{
+    return lesson->series == NULL
+               ? train_here(lesson, result, why)
+               : series_train(lesson->series, &lesson->part, lesson->trial,
+                              lesson->fold, lesson->last, result, why);
+}
+
+static void note_outcome(const struct lesson *lesson, struct fold *fold,
+                         enum err err)
+{
+    const struct optim_outcome *const outcome = &lesson->result.outcome;
+
     fold->diverged = err == ERR_RANGE;
-    fold->end = result.outcome.end;
-    fold->objective = result.outcome.objective * lesson->part.shown_factor;
-    mem_free(result.weights);
+    fold->end = outcome->end;
+    fold->objective = outcome->objective * lesson->part.shown_factor;
+}
+
+static enum err train(struct lesson *lesson, struct fold *fold)
+{
+    enum err err = measure_rows(lesson, &fold->why);
+
+    if (err == ERR_OK)
+        err = run_training(lesson, &lesson->result, &fold->why);
+    if (err == ERR_OK) {
+        fold->steps = lesson->result.steps;
+        fold->hash = lesson->result.hash;
+    }
+    note_outcome(lesson, fold, err);
     return err;
 }
 
@@ -296,13 +368,7 @@ static enum err teach(struct lesson *lesson, struct fold *fold)
     }
     if (err == ERR_OK)
         err = prepare(lesson, &fold->why);
-    if (err == ERR_OK)
-        err = train(lesson, fold);
-    if (apart)
-        dataset_close(&part->data);
-    neural_model_close(&part->net);
-    mem_free(part->start);
-    return err;
+    return err == ERR_OK ? train(lesson, fold) : err;
 }
 
 /* Encoded by what the rows that are taught say alone. */
@@ -323,87 +389,80 @@ static enum err encode_fold(const struct lesson *lesson, struct dataset *own,
     return err;
 }
 
+/* Has it a table that is encoded for it alone? */
+static bool is_encoded(const struct lesson *lesson)
+{
+    return lesson->setup->frame.rows > 0 && lesson->folds->judge == NULL;
+}
+
 static enum err run_fold(struct lesson *lesson, struct fold *fold)
 {
-    const bool encoded =
-        lesson->setup->frame.rows > 0 && lesson->folds->judge == NULL;
     enum err err = ERR_OK;
 
     lesson->data = &lesson->setup->data;
-    if (encoded) {
+    if (is_encoded(lesson)) {
         err = encode_fold(lesson, &lesson->own, &fold->why);
         if (err == ERR_OK && lesson->series != NULL)
             setup_know(lesson->setup, &lesson->own);
         lesson->data = &lesson->own;
     }
-    if (err == ERR_OK)
-        err = teach(lesson, fold);
-    dataset_close(&lesson->own);
-    lesson->data = &lesson->setup->data; /* What is noted has its rows. */
-    return err;
+    return err == ERR_OK ? teach(lesson, fold) : err;
 }
 
-/* Which rows count when. */
-static enum err open_masks(struct lesson *lesson)
-{
-    const uint32_t rows = lesson->setup->data.rows;
-
-    lesson->taught = mem_new(rows, sizeof *lesson->taught);
-    lesson->tested = mem_new(rows, sizeof *lesson->tested);
-    if (lesson->taught == NULL || lesson->tested == NULL)
-        return ERR_NOMEM;
-    mask_rows(lesson);
-    return ERR_OK;
-}
-
-static void close_masks(struct lesson *lesson)
-{
-    mem_free(lesson->taught);
-    mem_free(lesson->tested);
-}
-
-void lesson_run(struct lesson *lesson)
+void lesson_teach(struct lesson *lesson)
 {
     struct fold *fold = &lesson->trial->fold[lesson->fold];
     const time_us began = clock_now_us();
 
     fold->metrics = metrics_none();
-    fold->err = open_masks(lesson);
+    fold->err = mask_rows(lesson);
     if (fold->err == ERR_OK)
         fold->err = run_fold(lesson, fold);
-    close_masks(lesson);
-    fold->seconds = (double)(clock_now_us() - began) / (double)SECOND_US;
+    lesson->taught_us = clock_now_us() - began - lesson->elsewhere_us;
+}
+
+static void lesson_close(struct lesson *lesson)
+{
+    struct setup *const part = &lesson->part;
+
+    if (setup_family(lesson->setup)->apart)
+        dataset_close(&part->data);
+    neural_model_close(&part->net);
+    mem_free(part->start);
+    dataset_close(&lesson->own);
+    lesson->data = &lesson->setup->data; /* What is noted has its rows. */
+    mem_free(lesson->taught);
+    bounds_close(&lesson->bounds);
+    mem_free(lesson->result.weights);
+}
+
+void lesson_judge(struct lesson *lesson)
+{
+    struct fold *fold = &lesson->trial->fold[lesson->fold];
+    const time_us began = clock_now_us();
+
+    if (fold->err == ERR_OK) {
+        fold->err = judge_result(lesson, fold, &lesson->result);
+        note_outcome(lesson, fold, fold->err);
+    }
+    lesson_close(lesson);
+    fold->seconds = (double)(lesson->taught_us + clock_now_us() - began) /
+                    (double)SECOND_US;
+}
+
+bool lesson_waits(const struct lesson *lesson)
+{
+    return lesson->trial->fold[lesson->fold].err == ERR_OK &&
+           !is_encoded(lesson) && !setup_family(lesson->setup)->apart;
+}
+
+void lesson_run(struct lesson *lesson)
+{
+    lesson_teach(lesson);
+    lesson_judge(lesson);
 }
 
 /* --- of a series ---------------------------------------------------------- */
-
-static size_t count_judged(const struct lesson *lesson)
-{
-    const struct dataset *const data = judged(lesson);
-    size_t count = 0;
-
-    for (uint32_t row = 0; row < data->rows; row++)
-        count += is_judged(lesson, row);
-    return count * trial_outputs(lesson->setup, lesson->trial);
-}
-
-/* Between the trial's scores, of all rows, and those of the judged ones alone.
- */
-static void copy_judged(const struct lesson *lesson, double *all, double *some,
-                        bool out)
-{
-    const struct dataset *const data = judged(lesson);
-    const uint32_t outputs = trial_outputs(lesson->setup, lesson->trial);
-
-    for (uint32_t row = 0; row < data->rows; row++) {
-        double *const at = all + (size_t)row * outputs;
-
-        if (!is_judged(lesson, row))
-            continue;
-        memcpy(out ? some : at, out ? at : some, outputs * sizeof *some);
-        some += outputs;
-    }
-}
 
 /* What was over before is judged as it was then. */
 static enum err recall(struct lesson *lesson, double *some, size_t count)
@@ -413,12 +472,9 @@ static enum err recall(struct lesson *lesson, double *some, size_t count)
         logbook_scores(book, lesson->index, lesson->fold, some, count);
 
     if (err == ERR_OK)
-        err = open_masks(lesson);
-    if (err == ERR_OK) {
-        copy_judged(lesson, lesson->trial->scores, some, false);
-        err = judge_scores(lesson, judged(lesson), lesson->trial->scores);
-    }
-    close_masks(lesson);
+        err = judge_scores(lesson, some);
+    if (err == ERR_OK)
+        keep_scores(lesson, some);
     return err;
 }
 
@@ -451,7 +507,7 @@ bool lesson_recall(struct lesson *lesson)
     if (entry->diverged)
         return true;
     lesson->data = &lesson->setup->data;
-    count = count_judged(lesson);
+    count = count_judged(lesson) * trial_outputs(lesson->setup, lesson->trial);
     some = mem_new(count, sizeof *some);
     err = some == NULL ? ERR_NOMEM : recall(lesson, some, count);
     mem_free(some);
@@ -469,7 +525,8 @@ enum err lesson_note(const struct lesson *lesson, struct why *why)
                           .objective = fold->objective,
                           .seconds = fold->seconds,
                           .hash = fold->hash};
-    const size_t count = fold->diverged ? 0 : count_judged(lesson);
+    const uint32_t outputs = trial_outputs(lesson->setup, lesson->trial);
+    const size_t count = fold->diverged ? 0 : count_judged(lesson) * outputs;
     double *const some = mem_new(count, sizeof *some);
     enum err err;
 
@@ -481,7 +538,7 @@ enum err lesson_note(const struct lesson *lesson, struct why *why)
         (void)snprintf(entry.why.text, sizeof entry.why.text, "%s",
                        fold->nothing);
     if (count > 0)
-        copy_judged(lesson, lesson->trial->scores, some, true);
+        pick_judged(lesson, lesson->trial->scores, outputs, some);
     err = series_done(lesson->series, &entry, some, count, why);
     mem_free(some);
     return err;

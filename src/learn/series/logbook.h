@@ -5,8 +5,8 @@
  *     scores-T-F       what fold F of trial T said of the rows it was judged by
  *
  * A line is written when its scores are durable, and is durable itself before
- * the next training begins: whatever is killed, no training that is over is
- * made again, and its figures are computed from the same scores.  Each line
+ * the next training ends: whatever is killed, no training that is over is made
+ * again, and its figures are computed from the same scores.  Each line
  * has a check of its own; a torn one, or one whose scores are damaged, is a
  * training that is not over.
  */

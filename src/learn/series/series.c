@@ -23,7 +23,8 @@ struct series {
     uint32_t count;             /* Of trainings. */
     struct logbook *book;
     time_us began;
-    bool gathered; /* One training was here before. */
+    bool gathered;         /* One training was here before, ... */
+    struct meanwhile left; /* ... of which this is. */
     int signal;
 };
 
@@ -120,6 +121,11 @@ enum err series_plan(struct series *series, const struct folds *folds,
 struct logbook *series_logbook(const struct series *series)
 {
     return series->book;
+}
+
+void series_meanwhile(struct series *series, const struct meanwhile *left)
+{
+    series->left = *left;
 }
 
 /* --- one training --------------------------------------------------------- */
@@ -221,7 +227,9 @@ static enum err train_in(struct series *series, const struct fit *like,
     enum err err;
 
     if (options->begin != NULL)
-        options->begin(options->context, fit.setup, logbook_count(series->book),
+        options->begin(options->context, fit.setup,
+                       logbook_count(series->book) +
+                           (fit.meanwhile.call != NULL),
                        series->count);
     err = fit_run(&fit, &made, why);
     series->gathered = true;
@@ -249,7 +257,9 @@ enum err series_train(struct series *series, const struct setup *part,
                             .trace = options->trace,
                             .folder = path,
                             .gathered = series->gathered,
-                            .more = !last || options->more};
+                            .more = !last || options->more,
+                            .passing = true,
+                            .meanwhile = series->left};
     enum err err;
 
     CHECK(series->book != NULL);

@@ -3,12 +3,14 @@
  *
  * Each is a run of its own, in a folder of its own under the series', with all
  * workers; they stand at one door, which is open from the first training to the
- * last.  What is over is in the logbook, and is not made again.  Whoever dies
+ * last.  While the workers of one begin, the model of the one before is judged
+ * here.  What is over is in the logbook, and is not made again.  Whoever dies
  * in a training is dealt with as in any run; if this process dies, the next one
  * goes on with the training at hand.
  *
  *     DIR/series, DIR/scores-T-F    logbook.h
- *     DIR/trial-T-F/                journal and checkpoints of the one at hand
+ *     DIR/trial-T-F/                journal and checkpoints of the one at hand,
+ *                                   and of the one that is being judged
  */
 #ifndef LEARN_SERIES_H
 #define LEARN_SERIES_H
@@ -46,6 +48,10 @@ MUST_CHECK enum err series_plan(struct series *series,
                                 const struct trial *trials, uint32_t count,
                                 struct why *why);
 struct logbook *series_logbook(const struct series *series);
+
+/* For the next training: what of the one before is left to be done.  It is
+ * called once the workers have begun, or not at all. */
+void series_meanwhile(struct series *series, const struct meanwhile *left);
 
 /* One training of `part`; after the last no other one follows.  ERR_CANCELLED:
  * it was told to stop, its state is saved.  ERR_RANGE: it diverged, and not

@@ -133,6 +133,7 @@ void progress_event(struct progress *progress, const struct trace *trace)
     case TRACE_PEER:
     case TRACE_SUM:
     case TRACE_STOP:
+    case TRACE_SIZE:
     case TRACE_PASS:
         break;
     case TRACE_DONE:
@@ -240,6 +241,20 @@ const char *progress_state_name(enum progress_state state)
     return names[state];
 }
 
+static bool is_gone(const struct trace *trace)
+{
+    return trace->kind == TRACE_DIED || trace->kind == TRACE_LEFT;
+}
+
+/* Of peers elsewhere a ring tells how many are left. */
+static void add_rest(uint64_t rest, char text[TRACE_TEXT])
+{
+    const size_t used = strlen(text);
+
+    (void)snprintf(text + used, TRACE_TEXT - used, "; %llu go%s on",
+                   (unsigned long long)rest, rest == 1 ? "es" : "");
+}
+
 const char *progress_sentence(const struct progress *progress,
                               const struct trace *trace, char text[TRACE_TEXT])
 {
@@ -255,6 +270,10 @@ const char *progress_sentence(const struct progress *progress,
         break;
     case TRACE_SWITCH:
         return trace_switch_text(trace, text);
+    case TRACE_SIZE:
+        (void)snprintf(text, TRACE_TEXT, "size %g%% after step %u",
+                       100 * trace->value, trace->key.step);
+        return text;
     case TRACE_ALARM:
         (void)snprintf(text, TRACE_TEXT,
                        "step %u: disk trouble; training goes on",
@@ -269,5 +288,7 @@ const char *progress_sentence(const struct progress *progress,
     }
     (void)snprintf(text, TRACE_TEXT, "step %u: %s %s", progress->step,
                    trace->name, trace_name(trace->kind));
+    if (is_gone(trace) && trace->a > 0)
+        add_rest(trace->a, text);
     return text;
 }

@@ -21,12 +21,16 @@
 #include "model/linear/memo.h"
 #include "model/model.h"
 
-/* One machine's worth of work.  Borrowed: data. */
+struct bounds;
+
+/* One machine's worth of work.  Borrowed: data, bounds. */
 struct problem {
     const struct dataset *data;
     const struct model_ops *model;
     enum isa isa;
     uint32_t outputs; /* Weight vectors, one after the other; 0 means 1. */
+    const struct bounds *bounds; /* Of these rows, for who would measure them
+                                    again; NULL: not known. */
 };
 
 /* The problem with its kinks softened as `soft` of struct evaluation says: not

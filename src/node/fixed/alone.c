@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/check.h"
 #include "base/mem.h"
 #include "eval/registry.h"
 #include "node/fixed/evaluate.h"
@@ -39,6 +40,7 @@ static enum err report(const struct objective *objective,
 static enum err run(const struct objective *objective,
                     const struct optim_options *optim,
                     struct evaluator *evaluator, struct pool *pool,
+                    const struct collective *ranks,
                     const struct alone_hooks *hooks,
                     struct alone_result *result, struct why *why)
 {
@@ -49,15 +51,15 @@ static enum err run(const struct objective *objective,
                                             .vectors = objective->vectors,
                                             .length = objective->length,
                                             .scale = objective->scale};
-    const struct collective alone = collective_alone();
     struct trainer trainer;
     enum err err = trainer_init(&trainer, &options);
     bool stopped;
 
     if (err == ERR_OK && hooks->state != NULL)
         err = trainer_load(&trainer, hooks->state, hooks->state_size, why);
+    err = collective_agree(ranks, err, why);
     if (err == ERR_OK)
-        err = lockstep_run(&trainer, evaluator, &alone, &hooks->hooks, why);
+        err = lockstep_run(&trainer, evaluator, ranks, &hooks->hooks, why);
     stopped = err == ERR_CANCELLED || err == ERR_CLOSED;
     if (err == ERR_OK || stopped)
         err = report(objective, &trainer, stopped, result);
@@ -67,7 +69,10 @@ static enum err run(const struct objective *objective,
 
 static struct problem problem_in(const struct objective_options *what)
 {
-    return problem_of(what->data, what->model, what->isa);
+    struct problem problem = problem_of(what->data, what->model, what->isa);
+
+    problem.bounds = what->bounds;
+    return problem;
 }
 
 /* What is said of the run becomes true of its last weights: of rows, that can
@@ -85,6 +90,7 @@ static enum err settle(const struct objective_options *what, struct pool *pool,
 }
 
 static enum err train(const struct objective_options *what, struct pool *pool,
+                      const struct collective *ranks,
                       const struct alone_hooks *hooks,
                       struct alone_result *result, struct why *why)
 {
@@ -92,11 +98,13 @@ static enum err train(const struct objective_options *what, struct pool *pool,
     struct evaluator *evaluator = NULL;
     enum err err = objective_open(&objective, what, pool, why);
 
-    if (err != ERR_OK)
-        return err;
-    err = evaluator_open(&objective.brief, &objective.shelf, pool, &evaluator);
     if (err == ERR_OK)
-        err = run(&objective, what->optim, evaluator, pool, hooks, result, why);
+        err = evaluator_open(&objective.brief, &objective.shelf, pool,
+                             &evaluator);
+    err = collective_agree(ranks, err, why);
+    if (err == ERR_OK)
+        err = run(&objective, what->optim, evaluator, pool, ranks, hooks,
+                  result, why);
     evaluator_close(evaluator);
     objective_close(&objective);
     return err;
@@ -107,19 +115,24 @@ enum err alone_train(const struct objective_options *what, struct pool *pool,
                      struct alone_result *result, struct why *why)
 {
     static const struct alone_hooks none;
+    const struct collective alone = collective_alone();
+    const struct collective *ranks = &alone;
     enum err err;
 
     if (hooks == NULL)
         hooks = &none;
+    if (hooks->ranks != NULL)
+        ranks = hooks->ranks;
     if (what->optim->kind == OPTIM_SGD) {
         const struct problem problem = problem_in(what);
 
+        CHECK(collective_size(ranks) == 1);
         err = sequential_train(&problem, pool, what->optim, hooks->hooks.cancel,
                                result, why);
     } else {
-        err = train(what, pool, hooks, result, why);
+        err = train(what, pool, ranks, hooks, result, why);
         if (err == ERR_OK && !result->stopped && what->user == NULL &&
-            what->net == NULL)
+            what->net == NULL && collective_rank(ranks) == 0)
             err = settle(what, pool, result);
     }
     if (err == ERR_NOMEM)

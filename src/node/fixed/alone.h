@@ -3,7 +3,8 @@
  *
  * Every chunk of every step is computed here, with the pool's threads, and
  * merged as integers: the bits of any cluster's run of the same config.  Plain
- * runs use it, and the closing card compares with it.
+ * runs use it, and the closing card compares with it.  Ranks of a collective
+ * are such machines, each of which computes its share.
  */
 #ifndef NODE_FIXED_ALONE_H
 #define NODE_FIXED_ALONE_H
@@ -31,6 +32,9 @@ struct alone_hooks {
     struct lockstep_hooks hooks; /* OPTIM_SGD does not call `watch`. */
     const uint8_t *state; /* What optim_save wrote, to go on from; or NULL. */
     size_t state_size;
+    /* This process is one of them, who all train alike; NULL: it is alone.
+     * Rank 0 alone knows the outcome. */
+    const struct collective *ranks;
 };
 
 /* A linear model, or a function of the user's, whose weights alone are in the

@@ -14,7 +14,8 @@
 #include "optim/hidden.h"
 
 struct evaluate {
-    struct bounds bounds;
+    const struct bounds *bounds; /* The problem's, or ... */
+    struct bounds own;
     struct evaluator *evaluator;
     struct tally tally;
     int16_t *exponent;
@@ -28,8 +29,9 @@ static enum err evaluate_init(struct evaluate *e, const struct problem *problem,
     const uint32_t dims = evaluation_dims(kind, problem_dims(problem));
     const uint32_t weights = problem_dims(problem);
     const uint32_t chunks = dataset_chunks(problem->data);
-    enum err err = bounds_init(&e->bounds, problem->data->stride);
+    enum err err = ERR_OK;
 
+    e->bounds = problem->bounds;
     e->exponent = mem_new((size_t)dims + 1, sizeof *e->exponent);
     e->sum = mem_new(dims, sizeof *e->sum);
     e->gradient = mem_new(weights, sizeof *e->gradient);
@@ -38,8 +40,12 @@ static enum err evaluate_init(struct evaluate *e, const struct problem *problem,
     if (e->exponent == NULL || e->sum == NULL || e->gradient == NULL ||
         e->rounding == NULL || e->work == NULL)
         return ERR_NOMEM;
-    if (err == ERR_OK)
-        err = bounds_measure(&e->bounds, problem, pool);
+    if (e->bounds == NULL) {
+        err = bounds_init(&e->own, problem->data->stride);
+        if (err == ERR_OK)
+            err = bounds_measure(&e->own, problem, pool);
+        e->bounds = &e->own;
+    }
     if (err == ERR_OK)
         err = evaluator_open_problem(problem, &sampler_whole, pool,
                                      &e->evaluator);
@@ -52,7 +58,7 @@ static void evaluate_close(struct evaluate *e)
 {
     tally_close(&e->tally);
     evaluator_close(e->evaluator);
-    bounds_close(&e->bounds);
+    bounds_close(&e->own);
     mem_free(e->exponent);
     mem_free(e->sum);
     mem_free(e->gradient);
@@ -69,7 +75,7 @@ static enum err add_rows(struct evaluate *e, const struct problem *problem,
                                       .exponent = e->exponent,
                                       .tally = &e->tally};
     enum err err =
-        bounds_exponents(&e->bounds, problem, &asked.what, e->exponent);
+        bounds_exponents(e->bounds, problem, &asked.what, e->exponent);
 
     e->tally.dims = evaluation_dims(kind, problem_dims(problem));
     tally_clear(&e->tally);

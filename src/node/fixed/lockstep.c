@@ -39,13 +39,13 @@ struct lockstep {
 
 static uint32_t ranks(const struct lockstep *l)
 {
-    return l->collective->ops->size(l->collective->context);
+    return collective_size(l->collective);
 }
 
 static enum err open_all(struct lockstep *l)
 {
     const uint64_t chunks = l->evaluator->chunks;
-    const uint64_t rank = l->collective->ops->rank(l->collective->context);
+    const uint64_t rank = collective_rank(l->collective);
     const size_t dims = l->trainer->sum_dims;
     enum err err;
 
@@ -101,12 +101,16 @@ static enum err add_up(struct lockstep *l, enum err err)
 {
     const size_t dims = l->tally.dims;
     int64_t *extra = l->shared + dims;
+    bool told = err == ERR_OK;
     enum err summed;
 
     for (size_t j = 0; j < dims; j++)
         l->shared[j] = err == ERR_OK ? l->tally.sum[j] : 0;
-    for (int i = 0; i < EXTRAS - TROUBLE; i++)
+    for (int i = 0; i < EXTRAS - TROUBLE; i++) {
         extra[TROUBLE + i] = err == troubles[i];
+        told = told || err == troubles[i];
+    }
+    CHECK(told); /* Else its chunks would be missing without a word. */
     put_loss(err == ERR_OK ? l->tally.loss : 0, extra);
     extra[COVERED] = l->end - l->first;
     summed = l->collective->ops->sum(l->collective->context, l->shared,
@@ -166,8 +170,8 @@ static enum err look(struct lockstep *l, bool cancelled)
 {
     const struct lockstep_hooks *hooks = l->hooks;
     const bool raised = hooks->cancel != NULL && flag_raised(hooks->cancel);
-    const bool go_on =
-        hooks->watch == NULL || hooks->watch(hooks->context, l->trainer);
+    const bool go_on = hooks->watch == NULL ||
+                       hooks->watch(hooks->context, l->trainer, cancelled);
 
     l->stopping = raised || !go_on;
     /* Several stop together, with the next sum. */
@@ -187,7 +191,8 @@ static enum err explain(const struct lockstep *l, enum trainer_next next,
                    l->trainer->optim.step);
 }
 
-/* Held-out rows, if a pass is over: every rank by itself, to the same bits. */
+/* Held-out rows, if a pass is over: every rank by itself, to the same bits; but
+ * one may lack memory. */
 static enum err end_pass(struct lockstep *l)
 {
     const struct held_out *held_out = &l->hooks->held_out;
@@ -197,6 +202,7 @@ static enum err end_pass(struct lockstep *l)
     if (!trainer_due(l->trainer))
         return ERR_OK;
     err = held_out->loss(held_out->context, trainer_weights(l->trainer), &loss);
+    err = collective_agree(l->collective, err, NULL);
     if (err == ERR_OK)
         trainer_measured(l->trainer, loss);
     return err;
@@ -257,7 +263,7 @@ enum err lockstep_run(struct trainer *trainer, struct evaluator *evaluator,
     enum err err;
 
     CHECK(!trainer->options.kept); /* Nobody here carries out actions. */
-    err = open_all(&l);
+    err = collective_agree(collective, open_all(&l), NULL);
     if (err == ERR_OK)
         err = loop(&l, why);
     close_all(&l);

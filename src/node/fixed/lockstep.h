@@ -19,9 +19,9 @@
 #include "node/fixed/collective.h"
 
 struct lockstep_hooks {
-    /* After each evaluation, and after one that was cancelled; false ends the
-     * run there.  May be NULL. */
-    bool (*watch)(void *context, const struct trainer *trainer);
+    /* After each evaluation, and after one that was cancelled, by whatever
+     * rank, which is the `last`; false ends the run there.  May be NULL. */
+    bool (*watch)(void *context, const struct trainer *trainer, bool last);
     void *context;
     struct held_out held_out;  /* Where the trainer wants it. */
     const struct flag *cancel; /* Once raised: end, in the midst of a step too.

@@ -50,6 +50,7 @@ struct group {
     struct vectors vectors;
     const void
         *own; /* The vector of the call at hand, the loop's; else NULL. */
+    struct vector *arrived; /* Of the message at hand; else NULL. */
     struct sum_member core;
     struct sum_actions actions;
     struct farewell farewell;
@@ -69,12 +70,27 @@ struct group {
 
 /* --- what the user waits for --------------------------------------------- */
 
+static void finish(struct group *group, enum err err, const char *reason);
+
+/* The user's vector is about to be his again. */
+static void give_back(struct group *group, bool over)
+{
+    const bool lent = group->own != NULL;
+
+    group->own = NULL;
+    if (!lent || vectors_settle(&group->vectors, over))
+        return;
+    finish(group, ERR_NOMEM, "not enough memory to send the vector");
+}
+
 static void answer(struct group *group, const struct sum_action *action)
 {
     const struct sum_last *last = &group->core.last;
     struct call *call = &group->call;
 
-    group->own = NULL;
+    give_back(group, action->err == ERR_OK);
+    if (farewell_begun(&group->farewell))
+        return;
     gate_lock(&group->gate);
     call->err = action->err;
     call->info.included = action->included;
@@ -84,8 +100,7 @@ static void answer(struct group *group, const struct sum_action *action)
         call->info.contributed = last->contributed;
         call->info.members = last->members;
         memcpy(group->who, last->who, sizeof group->who);
-        memcpy(call->values, vectors_total(&group->vectors, action->call),
-               call->count * exact_size(call->type));
+        vectors_total(&group->vectors, action->call, call->values);
     }
     group->answered = true;
     gate_signal(&group->gate);
@@ -95,6 +110,14 @@ static void answer(struct group *group, const struct sum_action *action)
 /* Nobody will be answered any more; whoever waits is told. */
 static void finish(struct group *group, enum err err, const char *reason)
 {
+    bool begun;
+
+    give_back(group, true); /* Which may have come here, too. */
+    begun = farewell_begun(&group->farewell);
+    if (!begun) { /* Links may read the user's vector until they are gone. */
+        link_hub_stop_listening(group->roads.hub);
+        roads_drop_all(&group->roads);
+    }
     gate_lock(&group->gate);
     if (!group->over) {
         group->over = true;
@@ -110,10 +133,8 @@ static void finish(struct group *group, enum err err, const char *reason)
     }
     gate_signal(&group->gate);
     gate_unlock(&group->gate);
-    if (farewell_begun(&group->farewell))
+    if (begun)
         return;
-    link_hub_stop_listening(group->roads.hub);
-    roads_drop_all(&group->roads);
     timer_at(group->timer, TIME_NEVER);
     farewell_begin(&group->farewell, group->roads.hub, NULL, FINISH_US);
 }
@@ -123,6 +144,7 @@ static void joined(struct group *group)
     gate_lock(&group->gate);
     group->joined = true;
     group->size_max = group->core.view.size_max;
+    group->roads.room_max = group->core.view.size_max;
     gate_signal(&group->gate);
     gate_unlock(&group->gate);
 }
@@ -156,9 +178,10 @@ static void connect(struct group *group, const struct sum_action *action)
 
 static void keep(struct group *group, const struct sum_action *action)
 {
-    const bool kept = action->kind == SUM_ACTION_ADD
-                          ? vectors_add(&group->vectors, action)
-                          : vectors_keep(&group->vectors, action, group->own);
+    const bool kept =
+        action->kind == SUM_ACTION_ADD
+            ? vectors_add(&group->vectors, action)
+            : vectors_keep(&group->vectors, action, group->own, group->arrived);
 
     if (!kept)
         finish(group, ERR_NOMEM, "not enough memory for the vectors");
@@ -285,10 +308,14 @@ static void on_down(void *context, uint32_t number)
 }
 
 static void on_message(void *context, uint32_t number,
-                       const struct sum_msg *msg)
+                       const struct sum_msg *msg, struct vector *arrived)
 {
-    feed(context, (struct sum_event){
-                      .kind = SUM_EVENT_MESSAGE, .link = number, .msg = msg});
+    struct group *group = context;
+
+    group->arrived = arrived;
+    feed(group, (struct sum_event){
+                    .kind = SUM_EVENT_MESSAGE, .link = number, .msg = msg});
+    group->arrived = NULL;
 }
 
 static void on_refused(void *context, const char *why)
@@ -419,8 +446,8 @@ static enum err make_all(struct group *group, struct why *why)
     if (err == ERR_OK)
         err = bell_new(group->loop, on_bell, group, &group->bell);
     if (err == ERR_OK)
-        err = roads_open(&group->roads, group->loop, o->token, &roads_events,
-                         group);
+        err = roads_open(&group->roads, group->loop, o->token, o->plain,
+                         &roads_events, group);
     if (err != ERR_OK || (o->listen == NULL && o->join != NULL))
         return err;
     err = net_parse(o->listen != NULL ? o->listen : "", &at, why);

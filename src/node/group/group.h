@@ -29,6 +29,7 @@ struct group_options {
     const char *listen; /* "HOST:PORT"; NULL: loopback, or the address by which
                            this machine reaches the one that it joins. */
     const struct token *token; /* Of the cluster.  Borrowed. */
+    bool plain; /* Vectors are not sealed between those who both say so. */
     char name[NAME_SIZE];
     time_us give_up_us;
     uint32_t members_max, least; /* Of who begins it. */

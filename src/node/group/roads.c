@@ -139,7 +139,26 @@ static void on_message(void *context, struct link *link, enum plane plane,
     }
     number = meet(roads, link, &msg);
     if (number != NO_NUMBER)
-        roads->events->message(roads->context, number, &msg);
+        roads->events->message(roads->context, number, &msg,
+                               &roads->inboxes[number]);
+}
+
+/* A vector is put together so that its numbers begin on a line. */
+static enum link_room on_room(void *context, struct link *link,
+                              const uint8_t *begin, size_t size, uint8_t **room,
+                              size_t *capacity)
+{
+    struct roads *roads = context;
+    const uint32_t number = number_of(roads, link);
+    uint64_t bytes;
+
+    if (number == NO_NUMBER || !sum_codec_peek_piece(begin, size, &bytes) ||
+        bytes > roads->room_max || /* It will be refused. */
+        !vector_fit(&roads->inboxes[number], bytes))
+        return LINK_ROOM_OWN;
+    *room = vector_numbers(&roads->inboxes[number]) - SUM_CODEC_PIECE_HEAD;
+    *capacity = SUM_CODEC_PIECE_HEAD + bytes;
+    return LINK_ROOM_GIVEN;
 }
 
 static void on_down(void *context, struct link *link, enum link_end how,
@@ -157,7 +176,7 @@ static void on_down(void *context, struct link *link, enum link_end how,
 }
 
 static const struct link_events link_events = {
-    .up = on_up, .message = on_message, .down = on_down};
+    .up = on_up, .message = on_message, .down = on_down, .room = on_room};
 
 enum err roads_dial(struct roads *roads, uint32_t number, const char *place)
 {
@@ -172,7 +191,7 @@ enum err roads_dial(struct roads *roads, uint32_t number, const char *place)
 /* --- life ----------------------------------------------------------------- */
 
 enum err roads_open(struct roads *roads, struct loop *loop,
-                    const struct token *token,
+                    const struct token *token, bool plain,
                     const struct roads_events *events, void *context)
 {
     const struct sum_msg longest = {.kind = SUM_VIEW,
@@ -181,6 +200,7 @@ enum err roads_open(struct roads *roads, struct loop *loop,
                                        .token = token,
                                        .events = &link_events,
                                        .context = roads,
+                                       .plain = plain,
                                        .elsewhere = true};
 
     roads->events = events;
@@ -193,8 +213,10 @@ enum err roads_open(struct roads *roads, struct loop *loop,
 
 void roads_close(struct roads *roads)
 {
-    for (uint32_t i = 0; i < SUM_LINKS; i++)
+    for (uint32_t i = 0; i < SUM_LINKS; i++) {
         forget(roads, i);
+        vector_close(&roads->inboxes[i]);
+    }
     link_hub_free(roads->hub);
     mem_free(roads->head);
     *roads = (struct roads){.hub = NULL};

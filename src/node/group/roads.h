@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "core/sum/sum.h"
+#include "node/group/vectors.h"
 #include "os/net/link.h"
 #include "wire/sum_codec.h"
 
@@ -22,7 +23,10 @@ struct roads_events {
     void (*down)(void *context, uint32_t number);
     /* HELLO of an accepted one: the same of our end. */
     void (*met)(void *context, const char *own_host);
-    void (*message)(void *context, uint32_t number, const struct sum_msg *msg);
+    /* `arrived`: what is long was put together there, and is left to whoever
+     * wants it (vectors.h). */
+    void (*message)(void *context, uint32_t number, const struct sum_msg *msg,
+                    struct vector *arrived);
     /* Never to be let in: another token, no such program. */
     void (*refused)(void *context, const char *why);
 };
@@ -33,12 +37,14 @@ struct roads {
     void *context;
     struct link *links[SUM_LINKS];
     bool up[SUM_LINKS];
+    struct vector inboxes[SUM_LINKS];
+    uint64_t room_max; /* Bytes of a vector; 0 until the group said so. */
     struct sum_codec_room room;
     uint8_t *head; /* Of a message, without its vector. */
 };
 
 MUST_CHECK enum err roads_open(struct roads *roads, struct loop *loop,
-                               const struct token *token,
+                               const struct token *token, bool plain,
                                const struct roads_events *events,
                                void *context);
 void roads_close(struct roads *roads); /* Accepts a zeroed one. */

@@ -8,18 +8,25 @@
 #include "base/mem.h"
 #include "math/exact/exact.h"
 
-static bool fit(struct vector *vector, size_t size)
+uint8_t *vector_numbers(const struct vector *vector)
 {
-    uint8_t *grown;
+    return vector->memory + MEM_LINE;
+}
 
-    if (size > vector->capacity) {
-        grown = mem_grow(vector->bytes, 0, size, 1, &vector->capacity);
-        if (grown == NULL)
-            return false;
-        vector->bytes = grown;
-    }
-    vector->size = size;
-    return true;
+bool vector_fit(struct vector *vector, size_t size)
+{
+    if (vector->memory != NULL && size <= vector->capacity)
+        return true;
+    mem_free(vector->memory);
+    vector->memory = mem_new(MEM_LINE + size, 1);
+    vector->capacity = vector->memory == NULL ? 0 : size;
+    return vector->memory != NULL;
+}
+
+void vector_close(struct vector *vector)
+{
+    mem_free(vector->memory);
+    *vector = (struct vector){.memory = NULL};
 }
 
 static void copy(void *to, const void *from, size_t size)
@@ -30,54 +37,84 @@ static void copy(void *to, const void *from, size_t size)
 
 void vectors_close(struct vectors *vectors)
 {
-    for (uint32_t i = 0; i < 2; i++) {
-        for (uint32_t k = 0; k < SUM_SEATS; k++)
-            mem_free(vectors->slices[i][k].bytes);
-        mem_free(vectors->totals[i].bytes);
+    for (uint32_t k = 0; k < SUM_SEATS; k++) {
+        for (uint32_t i = 0; i < 2; i++) {
+            vector_close(&vectors->slices[i][k]);
+            vector_close(&vectors->totals[i].parts[k]);
+        }
+        blob_drop(vectors->lent[k]);
     }
-    blob_drop(vectors->slice);
-    blob_drop(vectors->part);
-    *vectors = (struct vectors){.part = NULL};
+    blob_drop(vectors->totals[0].part);
+    blob_drop(vectors->totals[1].part);
+    memset(vectors, 0, sizeof *vectors);
 }
 
-/* Where the slice is in a whole vector, in bytes. */
+/* Where slice `slot` is in a whole vector, in bytes. */
 struct place {
-    size_t at, size, whole;
+    size_t at, size;
 };
 
-static struct place place_of(const struct sum_action *action)
+static struct place place_in(const struct sum_shape *shape, uint32_t slots,
+                             uint32_t slot)
 {
-    const size_t unit = exact_size((enum exact_type)action->shape.type);
-    const uint64_t count = action->shape.count;
+    const size_t unit = exact_size((enum exact_type)shape->type);
 
     return (struct place){
-        .at = unit * sum_slice_at(count, action->slots, action->slot),
-        .size = unit * sum_slice_size(count, action->slots, action->slot),
-        .whole = unit * count,
+        .at = unit * sum_slice_at(shape->count, slots, slot),
+        .size = unit * sum_slice_size(shape->count, slots, slot),
     };
 }
 
-bool vectors_keep(struct vectors *vectors, const struct sum_action *action,
-                  const void *own)
+static struct place place_of(const struct sum_action *action)
 {
-    struct vector *total = &vectors->totals[action->call & 1];
-    struct vector *slice = &vectors->slices[action->call & 1][action->slot];
-    const struct place place = place_of(action);
-    const struct sum_msg *msg = &action->msg;
+    return place_in(&action->shape, action->slots, action->slot);
+}
 
-    if (msg->kind == SUM_PART) {
-        if (!fit(total, place.whole))
-            return false;
-        copy(total->bytes + place.at, msg->bytes, msg->size);
-    } else if (msg->kind == SUM_SLICE) {
-        if (!fit(slice, msg->size))
-            return false;
-        copy(slice->bytes, msg->bytes, msg->size);
-    } else {
-        if (!fit(slice, place.size))
-            return false;
-        copy(slice->bytes, (const uint8_t *)own + place.at, place.size);
+static struct total *total_of(struct vectors *vectors,
+                              const struct sum_action *action)
+{
+    struct total *total = &vectors->totals[action->call & 1];
+
+    total->shape = action->shape;
+    total->slots = action->slots;
+    return total;
+}
+
+/* The message's bytes, with the memory that they came in or copied. */
+static bool take(struct vector *vector, const struct sum_msg *msg,
+                 struct vector *arrived)
+{
+    vector->lent = NULL;
+    if (arrived != NULL && arrived->memory != NULL &&
+        msg->bytes == vector_numbers(arrived)) {
+        const struct vector other = *vector;
+
+        *vector = *arrived;
+        *arrived = other;
+        return true;
     }
+    if (!vector_fit(vector, msg->size))
+        return false;
+    copy(vector_numbers(vector), msg->bytes, msg->size);
+    return true;
+}
+
+bool vectors_keep(struct vectors *vectors, const struct sum_action *action,
+                  const void *own, struct vector *arrived)
+{
+    const struct sum_msg *msg = &action->msg;
+    const struct place place = place_of(action);
+    struct vector *own_slice;
+
+    if (msg->kind == SUM_PART)
+        return take(&total_of(vectors, action)->parts[action->slot], msg,
+                    arrived);
+    if (msg->kind == SUM_SLICE)
+        return take(&vectors->slices[action->call & 1][action->slot], msg,
+                    arrived);
+    own_slice = &vectors->slices[action->call & 1][action->slot];
+    own_slice->lent = (const uint8_t *)own + place.at;
+    own_slice->lent_size = place.size;
     return true;
 }
 
@@ -85,23 +122,36 @@ bool vectors_add(struct vectors *vectors, const struct sum_action *action)
 {
     const enum exact_type type = (enum exact_type)action->shape.type;
     const struct place place = place_of(action);
-    struct vector *total = &vectors->totals[action->call & 1];
+    struct total *total = total_of(vectors, action);
     const void *rows[SUM_SEATS];
     double column[SUM_SEATS];
     uint32_t count = 0;
 
-    if (!fit(total, place.whole) ||
-        blob_fresh(&vectors->part, place.size + 1) == NULL)
+    total->own = action->slot;
+    if (blob_fresh(&total->part, place.size + 1) == NULL)
         return false;
     for (uint32_t i = 0; i < action->slots; i++) {
+        const struct vector *slice = &vectors->slices[action->call & 1][i];
+
         if ((action->set >> i & 1) != 0)
-            rows[count++] = vectors->slices[action->call & 1][i].bytes;
+            rows[count++] =
+                slice->lent != NULL ? slice->lent : vector_numbers(slice);
     }
     if (place.size > 0)
         exact_sum(isa_best(), type, rows, count, place.size / exact_size(type),
-                  column, vectors->part->bytes);
-    copy(total->bytes + place.at, vectors->part->bytes, place.size);
+                  column, total->part->bytes);
     return true;
+}
+
+/* Who holds it besides us is a link. */
+static bool settle_sent(struct blob **lent)
+{
+    const bool settled =
+        *lent == NULL || (*lent)->holders == 1 || blob_settle(*lent);
+
+    blob_drop(*lent);
+    *lent = NULL;
+    return settled;
 }
 
 struct blob *vectors_cut(struct vectors *vectors,
@@ -109,17 +159,55 @@ struct blob *vectors_cut(struct vectors *vectors,
                          size_t *size)
 {
     const struct place place = place_of(action);
+    struct blob **lent = &vectors->lent[action->slot];
 
     *size = place.size;
     if (action->msg.kind == SUM_PART)
-        return vectors->part;
-    if (blob_fresh(&vectors->slice, place.size + 1) == NULL)
+        return vectors->totals[action->call & 1].part;
+    /* A link to one who is out of the view may have it still: nobody would know
+     * of that when the user has his vector back. */
+    if (!settle_sent(lent))
         return NULL;
-    copy(vectors->slice->bytes, (const uint8_t *)own + place.at, place.size);
-    return vectors->slice;
+    *lent = blob_lent((const uint8_t *)own + place.at, place.size);
+    return *lent;
 }
 
-const uint8_t *vectors_total(const struct vectors *vectors, uint64_t call)
+void vectors_total(const struct vectors *vectors, uint64_t call, void *to)
 {
-    return vectors->totals[call & 1].bytes;
+    const struct total *total = &vectors->totals[call & 1];
+
+    for (uint32_t i = 0; i < total->slots; i++) {
+        const struct place place = place_in(&total->shape, total->slots, i);
+
+        if (place.size > 0)
+            memcpy((uint8_t *)to + place.at,
+                   i == total->own ? total->part->bytes
+                                   : vector_numbers(&total->parts[i]),
+                   place.size);
+    }
+}
+
+static bool settle_slice(struct vector *slice, bool over)
+{
+    const uint8_t *const lent = slice->lent;
+
+    slice->lent = NULL;
+    if (lent == NULL || over)
+        return true;
+    if (!vector_fit(slice, slice->lent_size))
+        return false;
+    copy(vector_numbers(slice), lent, slice->lent_size);
+    return true;
+}
+
+bool vectors_settle(struct vectors *vectors, bool over)
+{
+    bool settled = true;
+
+    for (uint32_t i = 0; i < SUM_SEATS; i++) {
+        settled = settle_slice(&vectors->slices[0][i], over) && settled;
+        settled = settle_slice(&vectors->slices[1][i], over) && settled;
+        settled = settle_sent(&vectors->lent[i]) && settled;
+    }
+    return settled;
 }

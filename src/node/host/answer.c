@@ -37,12 +37,18 @@ void answer_list_add(struct answer_list *list, json_t *entry)
     (void)json_array_append_new(list->entries, entry);
 }
 
+json_t *answer_not_allowed(const char *verb)
+{
+    return json_pack("{s:o}", "error",
+                     json_sprintf("only the cluster token may %s a run; give "
+                                  "that one with --token-file",
+                                  verb));
+}
+
 json_t *answer_stop(bool allowed, uint32_t step)
 {
     if (!allowed)
-        return json_pack("{s:s}", "error",
-                         "only the cluster token may stop a run; give that one "
-                         "with --token-file");
+        return answer_not_allowed("stop");
     return json_pack("{s:b, s:i}", "stopping", true, "step", (int)step);
 }
 

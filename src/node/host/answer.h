@@ -1,5 +1,5 @@
 /*
- * answer.h - answers to `muster status` and `muster stop`: JSON in a message of
+ * answer.h - answers to `muster status`, `stop` and `set`: JSON in a message of
  * fixed size.
  */
 #ifndef NODE_ANSWER_H
@@ -24,6 +24,8 @@ struct answer_list {
 struct answer_list answer_list_new(size_t capacity);
 void answer_list_add(struct answer_list *list, json_t *entry);
 
+/* To who has not the token to `stop` a run, or to `change` it. */
+json_t *answer_not_allowed(const char *verb);
 /* To who asks for the run's end. */
 json_t *answer_stop(bool allowed, uint32_t step);
 

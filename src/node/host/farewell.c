@@ -8,7 +8,7 @@
 #include "os/net/link.h"
 #include "os/run/loop.h"
 
-#define LOOK_US (5 * MS_US)
+#define LOOK_US MS_US /* The next run of a series waits for it. */
 
 static bool all_said(const struct farewell *farewell)
 {

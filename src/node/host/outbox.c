@@ -14,7 +14,7 @@
  * does. */
 static size_t lead(const struct outbox *outbox)
 {
-    const size_t before = offsetof(struct blob, bytes);
+    const size_t before = offsetof(struct blob, store);
     const size_t least = before + pack_lead(outbox->sum_dims);
 
     return (least + MEM_LINE - 1) / MEM_LINE * MEM_LINE - before;

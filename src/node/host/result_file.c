@@ -90,13 +90,15 @@ enum err result_write(const char *folder, int spare,
     uint8_t *bytes = mem_new(size, 1);
     struct writer out = writer_on(bytes, size);
     char path[FILE_PATH_SIZE];
-    enum err err;
+    enum err err = ERR_NOTFOUND;
 
     if (bytes == NULL)
         return ERR_NOMEM;
     result_encode(result, &out);
-    file_path_in(folder, RESULT_FILE, path);
-    err = file_write_atomic(path, bytes, size, 0600, why);
+    if (folder != NULL) {
+        file_path_in(folder, RESULT_FILE, path);
+        err = file_write_atomic(path, bytes, size, 0600, why);
+    }
     *on_disk = err == ERR_OK;
     if (err != ERR_OK && memory_file_write(spare, bytes, size) == ERR_OK)
         err = ERR_OK;

@@ -29,7 +29,7 @@ struct run_result {
 };
 
 /* `spare` is a memory file, or -1.  Success in one of the two places is one;
- * *on_disk says whether it was the file. */
+ * *on_disk says whether it was the file.  Without a folder it is not tried. */
 MUST_CHECK enum err result_write(const char *folder, int spare,
                                  const struct run_result *result, bool *on_disk,
                                  struct why *why);

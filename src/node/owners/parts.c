@@ -17,7 +17,7 @@
 #define MAGIC      "MUSTPRT3"
 #define HEAD_BYTES 80u
 #define HOME_BYTES (DIGEST_BYTES + 4u)
-#define FILE_MAX   (UINT64_C(1) << 30)
+#define FILE_MAX   ROLL_PARTS_MAX(DIMS_MAX)
 
 void parts_close(struct parts *parts)
 {
@@ -59,6 +59,39 @@ struct digest parts_digest(const struct parts *parts)
     hasher_add_f64(&hasher, parts->labels, parts->label_count);
     for (uint32_t h = 0; h < parts->count; h++)
         hasher_add(&hasher, parts->homes[h].part.bytes, DIGEST_BYTES);
+    return hasher_end(&hasher);
+}
+
+static void add_bounds(struct hasher *hasher, const struct bounds *bounds)
+{
+    const double all[] = {bounds->label, bounds->norm, bounds->weight};
+
+    hasher_add_f64(hasher, all, sizeof all / sizeof *all);
+    hasher_add_f64(hasher, bounds->u, bounds->dims);
+    hasher_add_f64(hasher, bounds->v, bounds->dims);
+    hasher_add_f64(hasher, bounds->m, bounds->dims);
+    hasher_add_f64(hasher, bounds->x_max, bounds->dims);
+}
+
+struct digest parts_derived(const struct parts *parts)
+{
+    static const char domain[] = "muster-parts-derived-1";
+    const int64_t shape[] = {parts->image.height,   parts->image.width,
+                             parts->image.channels, parts->sizes.whole,
+                             parts->chunks,         parts->bounds.dims};
+    const double sizes[] = {parts->sizes.least, parts->sizes.most};
+    struct hasher hasher;
+
+    hasher_init(&hasher);
+    hasher_add(&hasher, domain, sizeof domain);
+    hasher_add_i64(&hasher, shape, sizeof shape / sizeof *shape);
+    hasher_add_f64(&hasher, sizes, sizeof sizes / sizeof *sizes);
+    for (uint32_t h = 0; h < parts->count; h++) {
+        const int64_t rows = parts->homes[h].rows;
+
+        hasher_add_i64(&hasher, &rows, 1);
+    }
+    add_bounds(&hasher, &parts->bounds);
     return hasher_end(&hasher);
 }
 

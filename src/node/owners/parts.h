@@ -41,6 +41,9 @@ void parts_close(struct parts *parts); /* Zeroed is safe. */
 MUST_CHECK enum err parts_cut(struct parts *parts, uint32_t chunk_rows);
 /* Names the data of the job: every home, and how all are read. */
 struct digest parts_digest(const struct parts *parts);
+/* Names every other number here: what was derived from the rows of all.  Scales
+ * follow from it, so peers of a ring must have it alike. */
+struct digest parts_derived(const struct parts *parts);
 /* The data set of the job, without its rows. */
 MUST_CHECK enum err parts_hollow(const struct parts *parts,
                                  struct dataset *data);

@@ -384,10 +384,14 @@ static void answer(struct roll *roll, struct owner *owner,
 
     msg.status.size = answer_write(
         stop ? answer_stop(allowed, 0)
-             : json_pack("{s:i, s:s, s:I, s:I, s:[]}", "step", 0, "phase",
-                         "waiting for owners", "files",
-                         (json_int_t)owners_parts(roll->owners), "wanted",
-                         (json_int_t)roll->options.count, "workers"),
+        : ask->what == ASK_SIZE
+            ? json_pack("{s:s}", "error",
+                        "rows that stay with their owners are not sampled: "
+                        "only code flexent has a size")
+            : json_pack("{s:i, s:s, s:I, s:I, s:[]}", "step", 0, "phase",
+                        "waiting for owners", "files",
+                        (json_int_t)owners_parts(roll->owners), "wanted",
+                        (json_int_t)roll->options.count, "workers"),
         text, sizeof text);
     msg.status.text = text;
     say_plainly(link, &msg);

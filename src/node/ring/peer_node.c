@@ -110,6 +110,9 @@ static size_t on_ask(void *context, const struct msg_ask *ask, bool allowed,
     const bool stops = ask->what == ASK_STOP;
     json_t *said =
         stops ? answer_stop(allowed, node->core.trainer.optim.step)
+        : ask->what == ASK_SIZE
+            ? json_pack("{s:s}", "error",
+                        "a ring draws no samples: only code flexent has a size")
         : ask->what == ASK_WHY
             ? json_pack("{s:s}", "error",
                         "peers of a ring do not measure each other: `muster "
@@ -637,6 +640,19 @@ static void node_close(struct node *node)
     mem_free(node);
 }
 
+/* How long those of --workers are waited for at the start.  Where rows are
+ * private a step waits for their owners anyway, and says for whom; and a
+ * training that is over has nothing to begin.  Only whom it was told to dial
+ * may have something to say first: that it is not let in. */
+static time_us patience(const struct node *node)
+{
+    const struct peer_node_options *const options = node->options;
+
+    if (options->owned == NULL && !trainer_done(&node->core.trainer))
+        return options->gather_us;
+    return options->contact_count > 0 ? options->core.dead_us : 0;
+}
+
 enum err peer_node_run(const struct peer_node_options *options, struct why *why)
 {
     const struct event start = {.kind = EVENT_START};
@@ -651,7 +667,7 @@ enum err peer_node_run(const struct peer_node_options *options, struct why *why)
     if (err == ERR_OK)
         err = open_loop(node);
     if (err == ERR_OK) {
-        timer_at(node->gathering, clock_now_us() + options->gather_us);
+        timer_at(node->gathering, clock_now_us() + patience(node));
         feed(node, &start);
         loop_run(node->loop);
         err = node->err;

@@ -55,13 +55,15 @@ json_t *peer_status_json(const struct peer *peer, time_us now, size_t capacity)
 
     for (uint32_t seat = 0; seat < peer->seat_count; seat++)
         answer_list_add(&peers, seat_json(peer, seat, now));
-    return json_pack("{s:I, s:I, s:o, s:s, s:s, s:I, s:o, s:I, s:{s:I, s:I}}",
-                     "step", (json_int_t)peer->trainer.optim.step, "steps",
-                     (json_int_t)peer->options.trainer.optim.steps, "objective",
-                     json_number(peer->trainer.optim.objective), "phase",
-                     peer_phase_name(peer->phase), "code", "ring", "view",
-                     (json_int_t)peer->view.name.number, "workers",
-                     peers.entries, "more", (json_int_t)peers.more, "sent",
-                     "slices", (json_int_t)peer->stats.slices, "coordinates",
-                     (json_int_t)peer->stats.coordinates);
+    return json_pack(
+        "{s:I, s:I, s:o, s:s, s:s, s:I, s:o, s:I, s:{s:I, s:I}, s:I}", "step",
+        (json_int_t)peer->trainer.optim.step, "steps",
+        (json_int_t)peer->options.trainer.optim.steps, "objective",
+        json_number(peer->trainer.optim.objective), "phase",
+        peer_phase_name(peer->phase), "code", "ring", "view",
+        (json_int_t)peer->view.name.number, "workers", peers.entries, "more",
+        (json_int_t)peers.more, "sent", "slices",
+        (json_int_t)peer->stats.slices, "coordinates",
+        (json_int_t)peer->stats.coordinates, "died",
+        (json_int_t)peer->stats.died);
 }

@@ -174,6 +174,7 @@ static void count(struct coordinator_stats *stats, const struct trace *trace)
     case TRACE_PEER:
     case TRACE_SUM:
     case TRACE_STOP:
+    case TRACE_SIZE:
     case TRACE_PASS:
         break;
     }

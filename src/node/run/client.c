@@ -1,5 +1,5 @@
 /*
- * client.c - the client of `muster status` and `muster stop`: one connection,
+ * client.c - the client of `muster status`, `stop` and `set`: one connection,
  * one question, one answer, or the reason why there is none.
  */
 #include "node/run/client.h"
@@ -21,7 +21,7 @@ struct client {
     struct link_hub *hub;
     struct timer *timer;
     struct link *link;
-    enum ask_what what;
+    struct msg_ask ask;
     bool asked;
     char *json;
     enum err err;
@@ -38,8 +38,7 @@ static void client_end(struct client *client, enum err err, const char *text)
 static void on_up(void *context, struct link *link)
 {
     struct client *client = context;
-    const struct msg msg = {
-        .kind = MSG_ASK, .ask = {.version = MSG_VERSION, .what = client->what}};
+    const struct msg msg = {.kind = MSG_ASK, .ask = client->ask};
     uint8_t bytes[1024];
 
     link_trust(link, codec_message_max(0, 0, 0, 0));
@@ -116,12 +115,14 @@ static enum err ask(struct client *client, const struct ways *ways)
 }
 
 enum err client_ask(const char *where, const char *token_file,
-                    enum ask_what what, char **json, struct why *why)
+                    const struct msg_ask *question, char **json,
+                    struct why *why)
 {
-    struct client client = {.what = what, .why = why};
+    struct client client = {.ask = *question, .why = why};
     struct ways ways;
     enum err err = ways_open(where, token_file, false, &ways, why);
 
+    client.ask.version = MSG_VERSION;
     if (err == ERR_OK)
         err = ask(&client, &ways);
     ways_close(&ways);

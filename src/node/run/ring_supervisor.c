@@ -39,11 +39,17 @@ static void tell(struct ring_supervisor *r, const struct trace *trace)
 
 static void on_trace(void *context, const struct trace *trace)
 {
+    const bool gone = trace->kind == TRACE_DIED || trace->kind == TRACE_LEFT;
     struct ring_seat *seat = context;
     struct ring_supervisor *r = seat->run;
+    struct trace own = *trace;
 
     if (ring_news(&r->news, trace)) {
-        tell(r, trace);
+        /* Whether a child's end or the others' word of it comes first must not
+         * show. */
+        if (gone && crew_find(&r->crew, trace->name) != NULL)
+            own.a = 0;
+        tell(r, &own);
         if (trace->kind == TRACE_ROUND && !r->stopping)
             chaos_run_step(&r->chaos, trace->key.step, clock_now_us());
     }

@@ -31,7 +31,8 @@ static bool is_local(const struct train_options *options)
 
 /* Bits do not depend on when a training ends, but all peers must end it alike;
  * those of one command do. */
-struct digest ring_config(const struct train_options *options)
+struct digest ring_config(const struct train_options *options,
+                          const struct digest *config)
 {
     const struct optim_options *optim = &options->optim;
     char line[LINE_SIZE];
@@ -39,14 +40,14 @@ struct digest ring_config(const struct train_options *options)
     int size;
 
     if (is_local(options))
-        return options->config;
+        return *config;
     size = snprintf(line, sizeof line,
                     "ring steps %u tol %a gap %a of %a accuracy %a patience %u "
                     "held out %d",
                     optim->steps, optim->tol, optim->gap, optim->optimum,
                     optim->accuracy, optim->patience, (int)optim->held_out);
     hasher_init(&hasher);
-    hasher_add(&hasher, options->config.bytes, DIGEST_BYTES);
+    hasher_add(&hasher, config->bytes, DIGEST_BYTES);
     hasher_add(&hasher, line, (size_t)size);
     return hasher_end(&hasher);
 }
@@ -60,7 +61,8 @@ static struct peer_options describe_core(const struct ring_train *train)
 
     CHECK((owned != NULL) == (parts != NULL));
     return (struct peer_options){
-        .config = ring_config(options),
+        .config = ring_config(options, &options->config),
+        .given = ring_config(options, &options->given),
         .arithmetic = arithmetic_digest(),
         .trainer = {.optim = options->optim,
                     .scale = objective->scale,

@@ -31,7 +31,8 @@ struct ring_train {
 };
 
 /* What the peers of the ring that this training is of tell each other. */
-struct digest ring_config(const struct train_options *options);
+struct digest ring_config(const struct train_options *options,
+                          const struct digest *config);
 
 MUST_CHECK enum err ring_train_run(const struct ring_train *train,
                                    struct train_result *result,

@@ -497,6 +497,9 @@ enum err supervisor_run(struct supervisor *supervisor, struct why *why)
         chaos_run_init(&s->chaos, &s->options->chaos, &s->crew, join_one, s);
         err = start_all(s);
     }
+    if (err == ERR_OK && s->options->meanwhile.call != NULL &&
+        !s->options->meanwhile.call(s->options->meanwhile.context))
+        stop(s, 0);
     if (err == ERR_OK) {
         serve(s);
         err = how_ended(s);

@@ -48,7 +48,7 @@
 #define GATHER_AGAIN_US  SECOND_US
 #define GATHER_EACH_US   (20 * MS_US) /* Hundreds take a while to start. */
 #define CHECKPOINT_STEPS 10u
-#define SERIES_STEPS     50u /* Of one of many trainings less is lost. */
+#define SERIES_STEPS     500u /* Of one of many trainings less is lost. */
 #define CHECKPOINT_US    (2 * SECOND_US)
 #define BERTHS_SPARE     16u /* Joiners and late starts. */
 #define LINKS_SPARE      16u /* Old sessions not yet gone. */
@@ -155,6 +155,18 @@ static enum err take_interface(const struct train_options *options,
     return ERR_OK;
 }
 
+/* Is it the run's own key that --token-file names (`muster launch`)?  Then it
+ * stays where status, stop and join find it. */
+static bool names_own(const struct train_options *options)
+{
+    char path[FILE_PATH_SIZE], own[FILE_PATH_SIZE], given[FILE_PATH_SIZE];
+
+    file_path_in(options->out, TOKEN_FILE, path);
+    return file_absolute(path, own, sizeof own) &&
+           file_absolute(options->token_file, given, sizeof given) &&
+           strcmp(own, given) == 0;
+}
+
 /* Any process of this machine can dial the port: without a cluster's key the
  * run has one of its own. */
 static enum err open_token(const struct train_options *options,
@@ -166,7 +178,8 @@ static enum err open_token(const struct train_options *options,
     }
     if (options->token_file == NULL)
         return ways_keep_token(options->out, &door->token, why);
-    ways_forget_token(options->out);
+    if (!names_own(options))
+        ways_forget_token(options->out);
     return token_given(options->token_file, true, &door->token, why);
 }
 
@@ -472,8 +485,7 @@ static enum err measure(struct train *train, struct why *why)
     const struct train_options *options = train->options;
     const bool elsewhere = options->user != NULL || options->parts != NULL;
     const bool sampled = code_spec_sampled(&options->code);
-    struct shadowing shadows = {.share = options->code.size,
-                                .draw = options->code.draw,
+    struct shadowing shadows = {.draw = options->code.draw,
                                 .seed = options->code.seed};
     const struct objective_options what = {
         .data = options->data,
@@ -482,7 +494,8 @@ static enum err measure(struct train *train, struct why *why)
         .user = options->user,
         .isa = options->isa,
         .optim = &options->optim,
-        .bounds = options->parts != NULL ? &options->parts->bounds : NULL,
+        .bounds =
+            options->parts != NULL ? &options->parts->bounds : options->bounds,
         .products = code_spec_products(&options->code),
         .narrow = options->code.narrow,
         .shadows = sampled ? &shadows : NULL,
@@ -491,7 +504,8 @@ static enum err measure(struct train *train, struct why *why)
     enum err err = elsewhere ? ERR_OK : threads_new(threads_available(), &pool);
 
     if (err == ERR_OK && sampled)
-        err = shadowing_choose(&shadows, options->data, &options->optim.sampler,
+        err = shadowing_choose(&shadows, options->code.size, options->data,
+                               &options->optim.sampler,
                                options->slots > options->code.shadows
                                    ? options->slots - options->code.shadows
                                    : 1,
@@ -546,7 +560,6 @@ static struct job describe_job(struct train *train)
             sampler_reach(&options->optim.sampler, dataset_chunks(data)),
         .sampled =
             code_spec_sampled(&options->code) ? train->objective.chunks / 2 : 0,
-        .share = options->code.size,
         .shard_max = dataset_chunk_bytes_max(data),
         .data = dataset_digest(data),
         .beat_us = BEAT_US,
@@ -721,6 +734,7 @@ static void describe_processes(struct train *train)
         .isa = options->isa,
         .folder = options->out,
         .scratch = options->scratch,
+        .passing = options->passing,
         .token = token,
         .board = train->board,
         .chaos = options->chaos.count > 0 ? &options->chaos : NULL,

@@ -46,12 +46,19 @@ enum train_bulk {
 /* The run's folder, locked, and its socket. */
 struct train_door;
 
+/* Something else to do; false: it failed, and the run is to be stopped. */
+struct meanwhile {
+    bool (*call)(void *context);
+    void *context;
+};
+
 struct train_options {
-    const struct dataset *data; /* Of private data: hollow. */
-    const struct parts *parts;  /* Private data; NULL: it is not. */
-    const struct owned *owned;  /* ... in a ring: those of this machine. */
-    time_us owner_us;           /* ... so long is waited for an owner. */
-    struct train_door *door;    /* Open already; NULL: train_run opens it. */
+    const struct dataset *data;  /* Of private data: hollow. */
+    const struct parts *parts;   /* Private data; NULL: it is not. */
+    const struct owned *owned;   /* ... in a ring: those of this machine. */
+    time_us owner_us;            /* ... so long is waited for an owner. */
+    struct train_door *door;     /* Open already; NULL: train_run opens it. */
+    const struct bounds *bounds; /* Of the rows; NULL: to be measured. */
     enum model_kind model;
     const struct neural_model *net;   /* Instead of a linear model; or NULL. */
     const struct user_function *user; /* Instead of data and model. */
@@ -78,17 +85,23 @@ struct train_options {
     const char *token_file; /* NULL: a key of its own, loopback. */
     const char *out;        /* Run folder, made if need be. */
     bool scratch;           /* ... which nobody else is to find. */
+    bool passing; /* ... which goes when this process has read the result; if
+                     it dies before, the last checkpoint is gone on from. */
     bool resume;
     bool gathered; /* The workers have just ended another run at this door:
                       nobody is waited for who is gone. */
     bool more;     /* Another run follows there: who joined stays for it. */
-    bool respawn;  /* Restart local workers that died. */
+    /* Done when the processes have begun, in this thread, before they are
+     * looked after; `call` may be NULL, and a ring does none. */
+    struct meanwhile meanwhile;
+    bool respawn; /* Restart local workers that died. */
     bool sync;
     enum train_bulk bulk;
     bool verify;          /* Two equal answers to every piece, ... */
     double audit;         /* ... or to this share of them. */
     uint64_t job;         /* 0 = draw one. */
     struct digest config; /* Of everything that decides the bits. */
+    struct digest given;  /* ... but what was derived from private rows. */
     struct delay delay;
     struct chaos chaos;
     bool stints;        /* Trace what everybody did from when to when. */

@@ -234,6 +234,29 @@ static time_us deaf(void *context, uint32_t link)
     return session == NULL ? 0 : link_deaf_us(session->link);
 }
 
+/* Once it is in the journal, or why it is not. */
+static json_t *resize(struct node *node, double size, bool allowed)
+{
+    const struct event event = {.kind = EVENT_SIZE, .size = size};
+    struct why why = {{0}};
+    uint32_t step;
+
+    if (!allowed)
+        return answer_not_allowed("change");
+    if (node->options->passing) /* Others are compared with it. */
+        return json_pack("{s:s}", "error",
+                         "this is one training of a search, and all of them "
+                         "have the size that was asked for");
+    if (coordinator_resizes(&node->core, &step, &why) != ERR_OK)
+        return json_pack("{s:s}", "error", why.text);
+    feed(node, &event);
+    if (node->core.trainer.ledger.broken)
+        return json_pack("{s:s}", "error",
+                         "the journal cannot be written, and a change must be "
+                         "durable before it is used");
+    return json_pack("{s:f, s:I}", "size", size, "step", (json_int_t)step);
+}
+
 static void answer(struct node *node, struct session *session,
                    const struct msg_ask *ask)
 {
@@ -246,6 +269,8 @@ static void answer(struct node *node, struct session *session,
 
     if (stop)
         said = answer_stop(allowed, node->core.trainer.optim.step);
+    else if (ask->what == ASK_SIZE)
+        said = resize(node, ask->size, allowed);
     else if (ask->what == ASK_WHY)
         said =
             why_slow_json(&node->core, clock_now_us(), deaf, node, sizeof text);
@@ -788,6 +813,10 @@ static void hand_over(struct node *node, const struct run_result *result)
 {
     bool on_disk = false;
 
+    if (node->options->passing &&
+        result_write(NULL, node->options->spare_fd, result, &on_disk,
+                     node->why) == ERR_OK)
+        return;
     node->err = result_write(node->options->folder, node->options->spare_fd,
                              result, &on_disk, node->why);
     if (node->err == ERR_OK && !on_disk)
@@ -987,6 +1016,27 @@ static enum err open_pool(struct node *node)
                                 &node->pool);
 }
 
+/* A change of the samples' size is in the journal alone: from one that was cut
+ * before it nobody can tell that there was one, so what holds now is told. */
+static void tell_size(const struct coordinator *core,
+                      const struct recovery *recovery)
+{
+    const struct size_change *const next = coordinator_next_size(core);
+    const double size = coordinator_size(core);
+    char later[64] = "";
+
+    if (!recovery->found || size == 0)
+        return;
+    if (next != NULL)
+        (void)snprintf(later, sizeof later, ", %g%% after step %u",
+                       100 * next->size, next->step);
+    log_line("resumed with samples of size %g%%%s%s", 100 * size, later,
+             recovery->lost.text[0] != '\0'
+                 ? ": a change that `muster set` made where the journal is "
+                   "damaged is lost; ask for it again"
+                 : "");
+}
+
 static enum err open_core(struct node *node, struct why *why)
 {
     const struct coordinator_node_options *options = node->options;
@@ -1001,6 +1051,8 @@ static enum err open_core(struct node *node, struct why *why)
     node->posting.pool = node->pool;
     if (err == ERR_OK)
         err = coordinator_init(&node->core, &core, &recovery, why);
+    if (err == ERR_OK)
+        tell_size(&node->core, &recovery);
     recovery_close(&recovery);
     return err == ERR_OK ? err : why_in(why, err, "%s", options->folder);
 }

@@ -66,19 +66,26 @@ json_t *status_json(const struct coordinator *coordinator, time_us now,
                     size_t capacity)
 {
     const struct coordinator *c = coordinator;
+    const struct size_change *next = coordinator_next_size(c);
+    const double size = coordinator_size(c);
     struct answer_list workers = answer_list_new(capacity);
 
     for (uint32_t link = 0; link < c->members_max; link++) {
         if (c->members[link].state != MEMBER_NONE)
             answer_list_add(&workers, worker_json(c, &c->members[link], now));
     }
-    return json_pack("{s:I, s:I, s:o, s:s, s:I, s:s, s:I, s:o, s:I}", "step",
-                     (json_int_t)c->trainer.optim.step, "steps",
+    return json_pack("{s:I, s:I, s:o, s:s, s:I, s:s, s:o*, s:o*, s:o*, s:I, "
+                     "s:o, s:I}",
+                     "step", (json_int_t)c->trainer.optim.step, "steps",
                      (json_int_t)c->options.optim.steps, "objective",
                      json_number(c->trainer.optim.objective), "phase",
                      coordinator_phase_name(c->phase), "needed",
                      (json_int_t)c->segments.waits_for, "code",
                      c->code_built ? c->code.spec.name : c->options.code.name,
-                     "view", (json_int_t)c->view, "workers", workers.entries,
-                     "more", (json_int_t)workers.more);
+                     "size", size > 0 ? json_real(size) : NULL, "next_size",
+                     next != NULL ? json_real(next->size) : NULL,
+                     "next_size_step",
+                     next != NULL ? json_integer(next->step) : NULL, "view",
+                     (json_int_t)c->view, "workers", workers.entries, "more",
+                     (json_int_t)workers.more);
 }

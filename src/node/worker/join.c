@@ -95,6 +95,7 @@ static enum err run_with(const struct join_options *options, struct why *why)
         .supply = options->supply,
         .isa = isa_best(),
         .ring = options->ring,
+        .watch = options->watch,
     };
     struct net_source source;
     enum err err = notice_check(&options->notice, why);

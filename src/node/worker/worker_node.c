@@ -213,7 +213,8 @@ static bool has_inbox(struct node *node)
 }
 
 static enum link_room on_room(void *context, struct link *link,
-                              const uint8_t *begin, size_t size, uint8_t **room)
+                              const uint8_t *begin, size_t size, uint8_t **room,
+                              size_t *capacity)
 {
     struct node *node = context;
 
@@ -223,6 +224,7 @@ static enum link_room on_room(void *context, struct link *link,
     if (!make_room(node))
         return LINK_ROOM_LATER;
     *room = node->inbox;
+    *capacity = node->message_max;
     return LINK_ROOM_GIVEN;
 }
 
@@ -690,6 +692,24 @@ static enum err open_room(struct node *node, const struct job *job)
     return ERR_OK;
 }
 
+static void show(const struct node *node, bool begins)
+{
+    const struct worker_watch *const watch = &node->options->watch;
+    const struct worker *const core = &node->core;
+    const struct worker_news news = {
+        .begins = begins,
+        .kind = node->open ? node->evaluator->ops->name : "",
+        .rows = core->job.rows,
+        .chunks = core->job.chunks,
+        .steps = core->key.job != 0 ? core->key.step + 1 : 0,
+        .chunks_done = core->chunks_done,
+        .now = clock_now_us(),
+    };
+
+    if (watch->see != NULL && node->open)
+        watch->see(watch->context, &news);
+}
+
 static void do_open(struct node *node, const struct job *job)
 {
     enum err err = open_job(node, job);
@@ -702,6 +722,8 @@ static void do_open(struct node *node, const struct job *job)
                err == ERR_SHAPE || err == ERR_FORMAT || err == ERR_UNKNOWN
                    ? "the coordinator describes a job that cannot be"
                    : "not enough memory for this job's data");
+    else
+        show(node, true);
 }
 
 static void do_store_strip(struct node *node, const struct action *action)
@@ -974,6 +996,7 @@ static void on_time(void *context)
     listener_look(node->bell);
     look_at_self(node);
     feed(node, &event);
+    show(node, false);
 }
 
 static void on_alert(void *context)
@@ -1121,6 +1144,7 @@ enum err worker_node_run(const struct worker_node_options *options,
         self_init(&node.self, clock_now_us());
         feed(&node, &start);
         loop_run(node.loop);
+        show(&node, false);
         err = node.err;
     }
     if (err == ERR_NOMEM && why != NULL && why->text[0] == '\0')

@@ -34,6 +34,22 @@
 #include "os/net/token.h"
 #include "os/run/board.h"
 
+/* How a worker stands, for people. */
+struct worker_news {
+    bool begins;           /* The job was just taken on. */
+    const char *kind;      /* What computes: evaluator_ops.name. */
+    uint32_t rows, chunks; /* Of the job. */
+    uint32_t steps;        /* The one at hand, from 1; 0: none yet. */
+    uint64_t chunks_done;  /* In this job so far. */
+    time_us now;
+};
+
+/* In the loop's thread; at each beat, and once at the end. */
+struct worker_watch {
+    void (*see)(void *context, const struct worker_news *news);
+    void *context;
+};
+
 struct worker_node_options {
     /* Of the coordinator, or of relays to it: who is not let in by one tries
      * the next. */
@@ -58,6 +74,7 @@ struct worker_node_options {
     struct leftover *leftover; /* What the job before left, and this one leaves:
                                   the worker stays for another.  NULL: not. */
     bool *ring; /* Set: whoever is there is a peer of a ring.  May be NULL. */
+    struct worker_watch watch; /* `see` NULL: nobody. */
 };
 
 /* Serve until the job is done or this worker is let go (ERR_OK), or until it
@@ -79,6 +96,7 @@ struct join_options {
     struct source_options own;        /* Private rows; `spec` NULL: none. */
     bool *ring; /* Set: a ring is there (ERR_UNSUPPORTED), which is joined as
                    learn/ring/joined.h does.  May be NULL. */
+    struct worker_watch watch; /* As above. */
 };
 
 /* `wanted` if it is a name, else one of the token's or the host's. */

@@ -98,8 +98,15 @@ enum err file_write_failed(struct why *why, const char *path, int error)
 static enum err read_open(int fd, const char *path, size_t max, uint8_t **data,
                           size_t *size, struct why *why)
 {
-    enum err err = transfer_read_all(fd, max, data, size);
+    struct stat info;
+    enum err err;
 
+    /* A hole of many GiB takes no room on the disk, and much here. */
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0 &&
+        (uint64_t)info.st_size > max)
+        err = ERR_TOOBIG;
+    else
+        err = transfer_read_all(fd, max, data, size);
     if (err == ERR_TOOBIG)
         return why_set(why, err, "%s: larger than %zu bytes", path, max);
     if (err == ERR_NOMEM)

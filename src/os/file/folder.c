@@ -77,6 +77,7 @@ static enum err folder_write_new(struct disk *disk, const char *name,
     check_name(name);
     if (is_append(folder, name))
         forget_append(folder);
+    folder->renamed = true;
     fd = open_plain(folder, name, O_WRONLY | O_CREAT | O_TRUNC);
     if (fd < 0)
         return failed(errno);
@@ -91,6 +92,7 @@ static enum err open_append(struct folder *folder, const char *name)
     if (is_append(folder, name))
         return ERR_OK;
     forget_append(folder);
+    folder->renamed = true;
     folder->append_fd = open_plain(folder, name, O_WRONLY | O_CREAT | O_APPEND);
     if (folder->append_fd < 0)
         return failed(errno);
@@ -165,13 +167,21 @@ static enum err folder_rename(struct disk *disk, const char *from,
     check_name(to);
     if (is_append(folder, from) || is_append(folder, to))
         forget_append(folder);
+    folder->renamed = true;
     error = file_rename(folder->fd, from, to);
     return error == 0 ? ERR_OK : failed(error);
 }
 
 static enum err folder_sync_folder(struct disk *disk)
 {
-    return fsync(folder_of(disk)->fd) == 0 ? ERR_OK : ERR_IO;
+    struct folder *folder = folder_of(disk);
+
+    if (!folder->renamed)
+        return ERR_OK;
+    if (fsync(folder->fd) != 0)
+        return ERR_IO;
+    folder->renamed = false;
+    return ERR_OK;
 }
 
 static enum err folder_read(struct disk *disk, const char *name, uint8_t **data,
@@ -226,7 +236,11 @@ enum err folder_open(struct folder *folder, const char *path, struct why *why)
     const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     *folder = (struct folder){
-        .disk = {.ops = &folder_ops}, .fd = fd, .append_fd = -1};
+        .disk = {.ops = &folder_ops},
+        .fd = fd,
+        .renamed = true, /* By a life before, perhaps. */
+        .append_fd = -1,
+    };
     if (fd < 0)
         return file_read_failed(why, path, errno);
     return ERR_OK;

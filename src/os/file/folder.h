@@ -2,11 +2,15 @@
  * folder.h - base/disk.h on a real folder.
  *
  * Everything is relative to one open directory, links are not followed, files
- * are 0600.  The file last appended to stays open.  One thread at a time: two
- * threads on one run folder take a folder each.
+ * are 0600.  The file last appended to stays open.  The directory itself is
+ * synced where names of it have changed since that was last done, which those
+ * of a file that grows have not.  One thread at a time: two threads on one run
+ * folder take a folder each, and each syncs what names it has changed.
  */
 #ifndef OS_FOLDER_H
 #define OS_FOLDER_H
+
+#include <stdbool.h>
 
 #include "base/disk.h"
 
@@ -16,6 +20,7 @@
 struct folder {
     struct disk disk; /* First: ops get a pointer to it. */
     int fd;
+    bool renamed;  /* Names were made or moved since the last sync_folder. */
     int append_fd; /* -1 = none. */
     char append_name[FOLDER_NAME_SIZE];
 };

@@ -18,14 +18,24 @@ void conn_fail(struct conn *conn, enum link_end how, const char *why)
         conn->ops->failed(conn, how, why);
 }
 
+void conn_scratch_free(struct conn_scratch *scratch)
+{
+    if (scratch == NULL)
+        return;
+    while (scratch->spare_count > 0)
+        mem_free(scratch->spares[--scratch->spare_count].bytes);
+    mem_free(scratch);
+}
+
 static void conn_closed(uv_handle_t *handle)
 {
     struct conn *conn = handle->data;
 
     while (conn->unsealed != NULL)
         conn_drop_unsealed(conn);
+    tls_free(conn->tls); /* Before the hub that it is of may go. */
+    conn->tls = NULL;
     conn->ops->closed(conn);
-    tls_free(conn->tls);
     mem_free(conn->message);
     mem_free(conn);
 }
@@ -97,6 +107,23 @@ void conn_begin(struct conn *conn, struct tls_context *context, bool server)
         conn_shake(conn); /* A client speaks first. */
 }
 
+void conn_go_plain(struct conn *conn)
+{
+    if (conn->open && conn_queued(conn) == 0 && conn->size == 0 &&
+        conn->header_size == 0)
+        conn->plain = true;
+    else
+        conn_fail(conn, LINK_REFUSED, "it spoke out of turn");
+}
+
+static void conn_end_tls(struct conn *conn)
+{
+    if (conn->plain)
+        return;
+    tls_end(conn->tls);
+    conn_flush_tls(conn);
+}
+
 static void shut(uv_shutdown_t *request, int status)
 {
     struct conn *conn = request->data;
@@ -111,8 +138,7 @@ void conn_finish(struct conn *conn)
         return;
     if (conn->tls != NULL && conn->open) {
         conn_seal_some(conn, SIZE_MAX);
-        tls_end(conn->tls);
-        conn_flush_tls(conn);
+        conn_end_tls(conn);
     }
     conn->finishing = true;
     conn->waiting = false;

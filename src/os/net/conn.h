@@ -23,17 +23,22 @@ struct conn_ops {
     void (*message)(struct conn *conn, const uint8_t *data, size_t size);
     /* Where a message of which so much is here is put together. */
     enum link_room (*room)(struct conn *conn, const uint8_t *begin, size_t size,
-                           uint8_t **room);
+                           uint8_t **room, size_t *capacity);
     void (*failed)(struct conn *conn, enum link_end how, const char *why);
     void (*written)(struct conn *conn);
     void (*closed)(struct conn *conn); /* Free what hangs on it. */
 };
 
-/* One buffer per loop serves all reads.  It is on the heap: a library's
+#define CONN_SPARES 8u
+
+/* One buffer per loop serves all reads, and what was encrypted and has left
+ * leaves its memory to what is next.  It is on the heap: a library's
  * _Thread_local would be taken from the stack of each of its host's threads. */
 struct conn_scratch {
     char raw[131072];
     uint8_t plain[16384];
+    struct tls_out spares[CONN_SPARES];
+    uint32_t spare_count;
 };
 
 struct conn {
@@ -46,6 +51,7 @@ struct conn {
     struct tls_context *sealed; /* Server: TLS begins with the first byte. */
     bool server;
     bool open;
+    bool plain;     /* Both have proved their key, and seal nothing any more. */
     bool finishing; /* Input is thrown away; closes at the peer's end. */
     bool closing;
     bool ended;    /* The peer closed it in good order. */
@@ -64,8 +70,9 @@ struct conn {
     uint8_t *message; /* Of several reads or frames. */
     size_t size, capacity;
     uint8_t *room; /* Where it is put together instead; NULL: there. */
-    bool asked;    /* Where it is to be put. */
-    bool waiting;  /* For room. */
+    size_t room_bytes;
+    bool asked;   /* Where it is to be put. */
+    bool waiting; /* For room. */
 
     /* The link's business. */
     struct link_hub *hub;
@@ -82,6 +89,9 @@ MUST_CHECK enum err conn_new(struct loop *loop, const struct conn_ops *ops,
                              struct conn **conn);
 /* The socket is connected: shake hands and read. */
 void conn_begin(struct conn *conn, struct tls_context *context, bool server);
+/* What both send from now on goes as it is.  It fails if something is on its
+ * way. */
+void conn_go_plain(struct conn *conn);
 void conn_send(struct conn *conn, const void *data, size_t size);
 void conn_send_with(struct conn *conn, const void *head, size_t head_size,
                     struct blob *tail, size_t size);

@@ -23,7 +23,8 @@ void conn_shake(struct conn *conn);
 /* conn_send.c */
 /* Write what TLS has for the peer. */
 void conn_flush_tls(struct conn *conn);
-/* Until `high` bytes wait for the kernel. */
+/* Until `high` bytes wait for the kernel, SIZE_MAX: all; of what is not sealed
+ * as much as it takes, or all. */
 void conn_seal_some(struct conn *conn, size_t high);
 /* The first message that is not encrypted yet. */
 void conn_drop_unsealed(struct conn *conn);

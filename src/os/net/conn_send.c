@@ -1,8 +1,11 @@
 /*
  * conn_send.c - what a connection is to send: frames, sealed and written.
  *
- * With TLS what is sent is encrypted a slice at a time, as the kernel takes it:
- * a queue holds messages that several connections share, not a copy of each.
+ * What is sent is encrypted a slice at a time, as the kernel takes it: a queue
+ * holds messages that several connections share, not a copy of each.  Where
+ * nothing is sealed the kernel takes it from where it lies; only what it is to
+ * take next, once it has room, is copied, so that libuv never holds what may
+ * move (blob_settle).
  */
 #include <string.h>
 
@@ -13,23 +16,50 @@
 
 #define SLICE_BYTES (256u << 10) /* Encrypted at once. */
 #define SEALED_HIGH (1u << 20)   /* Encrypted ahead of the kernel. */
+#define AHEAD_BYTES (64u << 10)  /* Plain: copied for when there is room. */
+#define PIECES_MAX  12u          /* Plain: written at once. */
+#define SPARE_BYTES (1u << 20)   /* More is not kept for another time. */
+
+/* Bytes of a message that lie together. */
+struct piece {
+    const uint8_t *own; /* The parcel's; NULL: the tail's, ... */
+    size_t at;          /* ... from here on. */
+    size_t size;
+};
 
 struct parcel {
     uv_write_t request;
     struct conn *conn;
-    size_t size;       /* On the wire. */
-    struct blob *tail; /* Held; NULL: all of it is in `data`. */
-    /* TLS, while it waits to be encrypted: */
+    size_t size;           /* On the wire. */
+    struct blob *tail;     /* Held; NULL: all of it is in `data`, ... */
+    struct tls_out sealed; /* ... or here, sealed or copied. */
+    /* While it waits to be encrypted, or to be written as it is: */
     struct parcel *next;
-    uv_buf_t *list; /* What is left of it. */
-    unsigned count;
-    uv_buf_t whole; /* The list of one that is all in `data`. */
+    struct piece *list; /* What is left of it. */
+    size_t count;
+    struct piece whole; /* The list of one that is all in `data`. */
     uint8_t data[];
 };
+
+static void spare_keep(struct conn_scratch *scratch, struct tls_out spare)
+{
+    if (spare.capacity <= SPARE_BYTES && scratch->spare_count < CONN_SPARES)
+        scratch->spares[scratch->spare_count++] = spare;
+    else
+        mem_free(spare.bytes);
+}
+
+static struct tls_out spare_take(struct conn_scratch *scratch)
+{
+    return scratch->spare_count > 0 ? scratch->spares[--scratch->spare_count]
+                                    : (struct tls_out){.bytes = NULL};
+}
 
 static void parcel_free(struct parcel *parcel)
 {
     blob_drop(parcel->tail);
+    if (parcel->sealed.bytes != NULL)
+        spare_keep(parcel->conn->scratch, parcel->sealed);
     mem_free(parcel);
 }
 
@@ -101,7 +131,6 @@ static void parcel_write_list(struct conn *conn, struct parcel *parcel,
         parcel_free(parcel);
         return;
     }
-    parcel->conn = conn;
     parcel->request.data = parcel;
     conn->queued += parcel->size;
     error = uv_write(&parcel->request, (uv_stream_t *)&conn->tcp, list, count,
@@ -113,9 +142,10 @@ static void parcel_write_list(struct conn *conn, struct parcel *parcel,
     conn_fail(conn, LINK_LOST, uv_strerror(error));
 }
 
-static void parcel_write(struct conn *conn, struct parcel *parcel)
+static void parcel_write(struct conn *conn, struct parcel *parcel,
+                         uint8_t *bytes)
 {
-    uv_buf_t buffer = uv_buf_init((char *)parcel->data, (unsigned)parcel->size);
+    uv_buf_t buffer = uv_buf_init((char *)bytes, (unsigned)parcel->size);
 
     parcel_write_list(conn, parcel, &buffer, 1);
 }
@@ -124,25 +154,62 @@ static struct parcel *parcel_new(struct conn *conn, size_t size)
 {
     struct parcel *parcel = mem_new(1, sizeof *parcel + size);
 
-    if (parcel == NULL)
+    if (parcel == NULL) {
         conn_fail(conn, LINK_LOST, "out of memory");
-    else
-        parcel->size = size;
+        return NULL;
+    }
+    parcel->conn = conn;
+    parcel->size = size;
     return parcel;
 }
 
 void conn_flush_tls(struct conn *conn)
 {
-    const size_t size = tls_pending(conn->tls);
     struct parcel *parcel;
 
-    if (size == 0 || conn->closing)
+    if (tls_pending(conn->tls) == 0 || conn->closing)
         return;
-    parcel = parcel_new(conn, size);
+    parcel = parcel_new(conn, 0);
     if (parcel == NULL)
         return;
-    CHECK(tls_take(conn->tls, parcel->data, size) == size);
-    parcel_write(conn, parcel);
+    parcel->sealed = tls_take(conn->tls);
+    parcel->size = parcel->sealed.size;
+    parcel_write(conn, parcel, parcel->sealed.bytes);
+}
+
+/* A tail may move (blob_settle). */
+static const uint8_t *piece_bytes(const struct parcel *parcel,
+                                  const struct piece *piece)
+{
+    return piece->own != NULL ? piece->own : parcel->tail->bytes + piece->at;
+}
+
+/* So much of it has been seen to. */
+static void parcel_skip(struct parcel *parcel, size_t size)
+{
+    while (size > 0) {
+        struct piece *piece = parcel->list;
+        const size_t take = size < piece->size ? size : piece->size;
+
+        if (piece->own != NULL)
+            piece->own += take;
+        piece->at += take;
+        piece->size -= take;
+        size -= take;
+        if (piece->size > 0)
+            continue;
+        parcel->list++;
+        parcel->count--;
+    }
+}
+
+/* ... and it may be all. */
+static void parcel_done(struct conn *conn, size_t size)
+{
+    parcel_skip(conn->unsealed, size);
+    conn->unsealed_bytes -= size;
+    if (conn->unsealed->count == 0)
+        conn_drop_unsealed(conn);
 }
 
 /* Encrypts a slice of the first message.  What is written are slices and the
@@ -150,23 +217,97 @@ void conn_flush_tls(struct conn *conn)
 static void seal_slice(struct conn *conn)
 {
     struct parcel *parcel = conn->unsealed;
-    const size_t rest = parcel->list->len;
+    const size_t rest = parcel->list->size;
     const size_t slice = rest < SLICE_BYTES ? rest : SLICE_BYTES;
 
-    if (tls_write(conn->tls, parcel->list->base, slice) != ERR_OK) {
+    if (!tls_has_room(conn->tls))
+        tls_lend(conn->tls, spare_take(conn->scratch));
+    if (tls_write(conn->tls, piece_bytes(parcel, parcel->list), slice) !=
+        ERR_OK) {
         conn_fail(conn, LINK_LOST, "out of memory");
         return;
     }
-    skip_bytes(&parcel->list, &parcel->count, slice);
-    conn->unsealed_bytes -= slice;
-    if (parcel->count == 0)
-        conn_drop_unsealed(conn);
+    parcel_done(conn, slice);
     if (tls_pending(conn->tls) >= SLICE_BYTES || conn->unsealed == NULL)
         conn_flush_tls(conn);
 }
 
+/* Some of the first message; false: the kernel has taken what it can. */
+static bool write_plain(struct conn *conn)
+{
+    struct parcel *parcel = conn->unsealed;
+    uv_buf_t list[PIECES_MAX];
+    unsigned count = 0;
+    size_t size = 0;
+    int written;
+
+    for (; count < PIECES_MAX && count < parcel->count; count++) {
+        const struct piece *const piece = &parcel->list[count];
+        /* NOLINTNEXTLINE(performance-no-int-to-ptr): libuv only reads it. */
+        char *const bytes = (char *)(uintptr_t)piece_bytes(parcel, piece);
+
+        list[count] = uv_buf_init(bytes, (unsigned)piece->size);
+        size += piece->size;
+    }
+    written = uv_try_write((uv_stream_t *)&conn->tcp, list, count);
+    if (written > 0)
+        parcel_done(conn, (size_t)written);
+    return written > 0 && (size_t)written == size;
+}
+
+/* What comes next is libuv's, copied, up to `most` bytes of the first
+ * message. */
+static void copy_ahead(struct conn *conn, size_t most)
+{
+    struct parcel *copied = parcel_new(conn, 0);
+    struct tls_out *out;
+
+    if (copied == NULL)
+        return;
+    out = &copied->sealed;
+    *out = spare_take(conn->scratch);
+    if (out->capacity < most) {
+        mem_free(out->bytes);
+        *out = (struct tls_out){.bytes = mem_new(most, 1), .capacity = most};
+    }
+    out->size = 0;
+    if (out->bytes == NULL) {
+        parcel_free(copied);
+        conn_fail(conn, LINK_LOST, "out of memory");
+        return;
+    }
+    while (out->size < most && conn->unsealed != NULL) {
+        const struct parcel *const parcel = conn->unsealed;
+        const size_t room = most - out->size;
+        const size_t take =
+            parcel->list->size < room ? parcel->list->size : room;
+
+        memcpy(out->bytes + out->size, piece_bytes(parcel, parcel->list), take);
+        out->size += take;
+        parcel_done(conn, take);
+    }
+    copied->size = out->size;
+    parcel_write(conn, copied, out->bytes);
+}
+
+static void push_plain(struct conn *conn, bool all)
+{
+    while (conn->unsealed != NULL && !conn->closing) {
+        if (conn->queued == 0 && write_plain(conn))
+            continue;
+        if (conn->unsealed != NULL && (conn->queued == 0 || all))
+            copy_ahead(conn, AHEAD_BYTES);
+        if (conn->queued > 0 && !all)
+            return; /* Until that is written. */
+    }
+}
+
 void conn_seal_some(struct conn *conn, size_t high)
 {
+    if (conn->plain) {
+        push_plain(conn, high == SIZE_MAX);
+        return;
+    }
     while (conn->unsealed != NULL && conn->queued < high && !conn->closing)
         seal_slice(conn);
     if (conn->tls != NULL && conn->open)
@@ -228,33 +369,44 @@ void conn_send(struct conn *conn, const void *data, size_t size)
     if (parcel == NULL)
         return;
     frame(parcel->data, data, size);
-    parcel->whole = uv_buf_init((char *)parcel->data, (unsigned)parcel->size);
+    parcel->whole = (struct piece){.own = parcel->data, .size = parcel->size};
     parcel->list = &parcel->whole;
     parcel->count = 1;
     parcel_seal(conn, parcel);
 }
 
-/* The list of buffers of a message in two parts, frame by frame: a header, what
- * is left of the head, then of the tail. */
+/* The list of a message in two parts, frame by frame: a header, what is left of
+ * the head, then of the tail. */
 struct pieces {
-    uv_buf_t *list;
-    unsigned count;
-    uint8_t *header;      /* Room for one more. */
-    uint8_t *head, *tail; /* Not written to; libuv has no const. */
-    size_t head_size, size;
+    struct piece *list;
+    size_t count;
+    uint8_t *header; /* Room for one more. */
+    const uint8_t *head;
+    size_t head_size;
+    size_t at, size; /* Of the tail. */
 };
 
-static void add_piece(struct pieces *pieces, uint8_t **from, size_t *left,
-                      size_t *room)
+static void add_head(struct pieces *pieces, size_t *room)
 {
-    const size_t take = *left < *room ? *left : *room;
+    const size_t take = pieces->head_size < *room ? pieces->head_size : *room;
 
     if (take == 0)
         return;
-    pieces->list[pieces->count++] = uv_buf_init((char *)*from, (unsigned)take);
-    *from += take;
-    *left -= take;
+    pieces->list[pieces->count++] =
+        (struct piece){.own = pieces->head, .size = take};
+    pieces->head += take;
+    pieces->head_size -= take;
     *room -= take;
+}
+
+static void add_tail(struct pieces *pieces, size_t room)
+{
+    if (room == 0)
+        return;
+    pieces->list[pieces->count++] =
+        (struct piece){.at = pieces->at, .size = room};
+    pieces->at += room;
+    pieces->size -= room;
 }
 
 static void add_frame(struct pieces *pieces)
@@ -266,46 +418,46 @@ static void add_frame(struct pieces *pieces)
 
     put_u32(&writer, (uint32_t)room | (more ? MORE_BIT : 0));
     pieces->list[pieces->count++] =
-        uv_buf_init((char *)pieces->header, CONN_HEADER_BYTES);
+        (struct piece){.own = pieces->header, .size = CONN_HEADER_BYTES};
     pieces->header += CONN_HEADER_BYTES;
-    add_piece(pieces, &pieces->head, &pieces->head_size, &room);
-    add_piece(pieces, &pieces->tail, &pieces->size, &room);
+    add_head(pieces, &room);
+    add_tail(pieces, room);
 }
 
-/* Everything but the tail in the parcel: headers, head, list of buffers. */
+/* Everything but the tail in the parcel: headers, head, list. */
 static struct parcel *parcel_with(struct conn *conn, const void *head,
                                   size_t head_size, struct blob *tail,
-                                  size_t size, struct pieces *pieces)
+                                  size_t size)
 {
     const size_t wire = framed_size(head_size + size);
     const size_t headers = wire - head_size - size;
-    const size_t buffers = 3 * headers / CONN_HEADER_BYTES;
-    const size_t lists = buffers * sizeof(uv_buf_t);
+    const size_t lists = 3 * headers / CONN_HEADER_BYTES * sizeof(struct piece);
     struct parcel *parcel = parcel_new(conn, lists + headers + head_size);
+    struct pieces pieces;
 
     if (parcel == NULL)
         return NULL;
     parcel->size = wire;
     parcel->tail = blob_hold(tail);
-    *pieces = (struct pieces){
-        .list = (uv_buf_t *)(void *)parcel->data,
+    pieces = (struct pieces){
+        .list = (struct piece *)(void *)parcel->data,
         .header = parcel->data + lists,
         .head = parcel->data + lists + headers,
-        .tail = tail->bytes,
         .head_size = head_size,
         .size = size,
     };
     if (head_size > 0)
         memcpy(parcel->data + lists + headers, head, head_size);
-    while (pieces->head_size + pieces->size > 0)
-        add_frame(pieces);
+    while (pieces.head_size + pieces.size > 0)
+        add_frame(&pieces);
+    parcel->list = pieces.list;
+    parcel->count = pieces.count;
     return parcel;
 }
 
 void conn_send_with(struct conn *conn, const void *head, size_t head_size,
                     struct blob *tail, size_t size)
 {
-    struct pieces pieces;
     struct parcel *parcel;
 
     CHECK(head_size + size > 0 && head_size + size <= UINT32_MAX / 2);
@@ -315,12 +467,9 @@ void conn_send_with(struct conn *conn, const void *head, size_t head_size,
         conn_fail(conn, LINK_LOST, "it does not read what it is sent");
         return;
     }
-    parcel = parcel_with(conn, head, head_size, tail, size, &pieces);
-    if (parcel == NULL)
-        return;
-    parcel->list = pieces.list;
-    parcel->count = pieces.count;
-    parcel_seal(conn, parcel);
+    parcel = parcel_with(conn, head, head_size, tail, size);
+    if (parcel != NULL)
+        parcel_seal(conn, parcel);
 }
 
 void conn_send_alert(struct conn *conn)
@@ -331,5 +480,5 @@ void conn_send_alert(struct conn *conn)
     if (parcel == NULL)
         return;
     memcpy(parcel->data, alert, sizeof alert);
-    parcel_write(conn, parcel);
+    parcel_write(conn, parcel, parcel->data);
 }

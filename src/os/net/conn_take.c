@@ -4,8 +4,8 @@
  * A message that lies whole in what was read is passed on in place; others are
  * put together in `message`, which grows with what has arrived, never with
  * what was announced.  Where it is large enough already, the rest of a frame is
- * decrypted right into it.  A long one the receiver may want elsewhere, in
- * `room`.
+ * decrypted, or read, right into it.  A long one the receiver may want
+ * elsewhere, in `room`.
  */
 #include <string.h>
 
@@ -15,11 +15,23 @@
 
 #define SIZE_MASK      0x1fffffu
 #define STRAIGHT_BYTES 16384u /* Less is copied sooner than read apart. */
+#define BEGIN_BYTES    4096u  /* Plain: read of what may be a long message. */
 
 static void conn_ended(struct conn *conn)
 {
     conn->ended = true;
     conn_fail(conn, LINK_LOST, "it closed the connection");
+}
+
+/* The frame's end, in the message. */
+static bool fits(struct conn *conn)
+{
+    const size_t most = conn->room != NULL ? conn->room_bytes : conn->limit;
+
+    if (conn->frame_left <= most - conn->size)
+        return true;
+    conn_fail(conn, LINK_REFUSED, "a message is larger than allowed");
+    return false;
 }
 
 static bool take_header(struct conn *conn, const uint8_t **data, size_t *size)
@@ -42,11 +54,7 @@ static bool take_header(struct conn *conn, const uint8_t **data, size_t *size)
         conn_fail(conn, LINK_REFUSED, "it does not speak Muster's protocol");
         return false;
     }
-    if (conn->frame_left > conn->limit - conn->size) {
-        conn_fail(conn, LINK_REFUSED, "a message is larger than allowed");
-        return false;
-    }
-    return true;
+    return fits(conn);
 }
 
 /* Where the message is put together, and how much may be there. */
@@ -57,7 +65,7 @@ static uint8_t *assembly(const struct conn *conn)
 
 static size_t assembly_bytes(const struct conn *conn)
 {
-    return conn->room != NULL ? conn->limit : conn->capacity;
+    return conn->room != NULL ? conn->room_bytes : conn->capacity;
 }
 
 static bool append(struct conn *conn, const uint8_t *data, size_t size)
@@ -72,7 +80,7 @@ static bool append(struct conn *conn, const uint8_t *data, size_t size)
         }
         conn->message = grown;
     }
-    if (data != assembly(conn) + conn->size) /* Else see take_sealed. */
+    if (data != assembly(conn) + conn->size) /* Else it was read there. */
         memcpy(assembly(conn) + conn->size, data, size);
     conn->size += size;
     return true;
@@ -80,10 +88,17 @@ static bool append(struct conn *conn, const uint8_t *data, size_t size)
 
 /* What is here of the message moves there.  It is put together in memory of
  * ours no more, so that there need not be much of it. */
-static void move_to(struct conn *conn, uint8_t *room)
+static void move_to(struct conn *conn, uint8_t *room, size_t capacity)
 {
+    if (conn->size > capacity) {
+        conn_fail(conn, LINK_REFUSED, "a message is larger than allowed");
+        return;
+    }
     memcpy(room, conn->message, conn->size);
     conn->room = room;
+    conn->room_bytes = capacity;
+    if (!fits(conn))
+        return;
     if (conn->capacity <= LINK_LONG_BYTES)
         return;
     mem_free(conn->message);
@@ -96,6 +111,7 @@ static void move_to(struct conn *conn, uint8_t *room)
 static void ask_room(struct conn *conn)
 {
     uint8_t *room = NULL;
+    size_t capacity = conn->limit;
     enum link_room answer;
 
     if (conn->asked || conn->size < LINK_LOOK_BYTES ||
@@ -103,11 +119,11 @@ static void ask_room(struct conn *conn)
         conn->frame_left < sizeof conn->scratch->raw)
         return;
     conn->asked = true;
-    answer = conn->ops->room(conn, conn->message, conn->size, &room);
+    answer = conn->ops->room(conn, conn->message, conn->size, &room, &capacity);
     if (conn->closing || conn->finishing)
         return;
     if (answer == LINK_ROOM_GIVEN)
-        move_to(conn, room);
+        move_to(conn, room, capacity);
     conn->waiting = answer == LINK_ROOM_LATER;
     if (conn->waiting)
         conn_pause(conn);
@@ -118,7 +134,7 @@ void conn_give(struct conn *conn, uint8_t *room)
     if (!conn->waiting || conn->closing || conn->finishing)
         return;
     conn->waiting = false;
-    move_to(conn, room);
+    move_to(conn, room, conn->limit);
     conn_resume(conn);
 }
 
@@ -183,8 +199,8 @@ static void take_sealed(struct conn *conn, const char *data, size_t size)
 {
     bool closed = false;
 
-    if (tls_feed(conn->tls, data, size) != ERR_OK) {
-        conn_fail(conn, LINK_LOST, "out of memory");
+    if (!tls_feed(conn->tls, data, size)) {
+        conn_fail(conn, LINK_LOST, "it sent more after what is no TLS");
         return;
     }
     if (!conn->open)
@@ -221,7 +237,28 @@ static void take_input(struct conn *conn, const char *data, size_t size)
         conn_fail(conn, LINK_REFUSED, "it sends too much before it is known");
         return;
     }
-    take_sealed(conn, data, size);
+    if (conn->plain)
+        take_frames(conn, (const uint8_t *)data, size);
+    else
+        take_sealed(conn, data, size);
+}
+
+/* What is not sealed is read to where it is to lie.  Little is read of what may
+ * be the beginning of much, and between two frames of it only the header. */
+static uv_buf_t lend_plain(const struct conn *conn)
+{
+    const size_t straight = straight_bytes(conn);
+    const bool between = conn->header_size < CONN_HEADER_BYTES;
+
+    if (straight > 0)
+        return uv_buf_init((char *)assembly(conn) + conn->size,
+                           (unsigned)straight);
+    if (between && conn->size > 0)
+        return uv_buf_init(conn->scratch->raw,
+                           CONN_HEADER_BYTES - (unsigned)conn->header_size);
+    return uv_buf_init(conn->scratch->raw,
+                       between ? BEGIN_BYTES
+                               : (unsigned)sizeof conn->scratch->raw);
 }
 
 static void lend(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
@@ -230,9 +267,12 @@ static void lend(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
     const bool stranger = conn->limit == LINK_STRANGER_BYTES;
 
     (void)wanted;
-    *buffer = uv_buf_init(conn->scratch->raw,
-                          stranger ? LINK_STRANGER_BYTES
-                                   : (unsigned)sizeof conn->scratch->raw);
+    if (conn->plain && !stranger)
+        *buffer = lend_plain(conn);
+    else
+        *buffer = uv_buf_init(conn->scratch->raw,
+                              stranger ? LINK_STRANGER_BYTES
+                                       : (unsigned)sizeof conn->scratch->raw);
 }
 
 static void arrived(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)

@@ -19,6 +19,8 @@
 
 #define MAGIC_BYTES    8u
 #define GREETING_BYTES (MAGIC_BYTES + 1u + LINK_COOKIE_BYTES)
+#define PLAIN_BULK     2u /* For PLANE_BULK: and not sealed, please. */
+#define PLAIN_YES      1u
 
 /* First on every connection, and the answer to it. */
 static const uint8_t magic[MAGIC_BYTES] = {'M', 'U', 'S', 'T',
@@ -167,7 +169,10 @@ static void send_greeting(struct conn *conn)
     uint8_t greeting[GREETING_BYTES];
 
     memcpy(greeting, magic, MAGIC_BYTES);
-    greeting[MAGIC_BYTES] = (uint8_t)conn->plane;
+    greeting[MAGIC_BYTES] =
+        conn->plane == PLANE_BULK && conn->hub->options.plain
+            ? PLAIN_BULK
+            : (uint8_t)conn->plane;
     memcpy(greeting + MAGIC_BYTES + 1, conn->link->cookie, LINK_COOKIE_BYTES);
     conn_send(conn, greeting, sizeof greeting);
 }
@@ -233,9 +238,16 @@ static struct link *link_for_greeting(struct conn *conn, const uint8_t *cookie)
 static void link_raise(struct link *link)
 {
     struct link_hub *hub = link->hub;
+    uint8_t answer[MAGIC_BYTES + 1];
 
+    link->plain = link->plain && hub->options.plain;
+    memcpy(answer, magic, MAGIC_BYTES);
+    answer[MAGIC_BYTES] = PLAIN_YES;
     conn_pause(link->conn[PLANE_BULK]); /* Until the peer is trusted. */
-    conn_send(link->conn[PLANE_CONTROL], magic, MAGIC_BYTES);
+    conn_send(link->conn[PLANE_CONTROL], answer,
+              MAGIC_BYTES + (link->plain ? 1 : 0));
+    if (!link->closing && link->plain)
+        conn_go_plain(link->conn[PLANE_BULK]);
     if (link->closing)
         return;
     link->up = true;
@@ -246,13 +258,15 @@ static void greeted(struct conn *conn, const uint8_t *data, size_t size)
 {
     struct link *link;
     enum plane plane;
+    bool plain;
 
     if (size != GREETING_BYTES || memcmp(data, magic, MAGIC_BYTES) != 0 ||
-        data[MAGIC_BYTES] >= PLANES) {
+        data[MAGIC_BYTES] > PLAIN_BULK) {
         conn_fail(conn, LINK_REFUSED, "it does not speak Muster's protocol");
         return;
     }
-    plane = (enum plane)data[MAGIC_BYTES];
+    plain = data[MAGIC_BYTES] == PLAIN_BULK;
+    plane = plain ? PLANE_BULK : (enum plane)data[MAGIC_BYTES];
     link = link_for_greeting(conn, data + MAGIC_BYTES + 1);
     if (link == NULL) {
         conn_fail(conn, LINK_LOST, "out of memory");
@@ -267,6 +281,7 @@ static void greeted(struct conn *conn, const uint8_t *data, size_t size)
     conn->link = link;
     conn->plane = plane;
     link->conn[plane] = conn;
+    link->plain = link->plain || plain;
     if (link->conn[PLANE_CONTROL] != NULL && link->conn[PLANE_BULK] != NULL)
         link_raise(link);
 }
@@ -276,11 +291,19 @@ static void acknowledged(struct conn *conn, const uint8_t *data, size_t size)
     struct link *link = conn->link;
     struct link_hub *hub = link->hub;
 
-    if (conn->plane != PLANE_CONTROL || size != MAGIC_BYTES ||
-        memcmp(data, magic, MAGIC_BYTES) != 0) {
+    link->plain = hub->options.plain && size == MAGIC_BYTES + 1 &&
+                  data[MAGIC_BYTES] == PLAIN_YES;
+    if (conn->plane != PLANE_CONTROL ||
+        size != MAGIC_BYTES + (link->plain ? 1 : 0) ||
+        memcmp(data, magic, MAGIC_BYTES) != 0 ||
+        (link->plain && link->conn[PLANE_BULK] == NULL)) {
         conn_fail(conn, LINK_REFUSED, "it does not speak Muster's protocol");
         return;
     }
+    if (link->plain)
+        conn_go_plain(link->conn[PLANE_BULK]);
+    if (link->closing)
+        return;
     link->up = true;
     link->deadline = TIME_NEVER;
     hub->options.events->up(hub->options.context, link);
@@ -303,7 +326,7 @@ static void on_message(struct conn *conn, const uint8_t *data, size_t size)
 }
 
 static enum link_room on_room(struct conn *conn, const uint8_t *begin,
-                              size_t size, uint8_t **room)
+                              size_t size, uint8_t **room, size_t *capacity)
 {
     const struct link_options *options = &conn->hub->options;
 
@@ -311,7 +334,7 @@ static enum link_room on_room(struct conn *conn, const uint8_t *begin,
         conn->plane != PLANE_BULK || options->events->room == NULL)
         return LINK_ROOM_OWN;
     return options->events->room(options->context, conn->link, begin, size,
-                                 room);
+                                 room, capacity);
 }
 
 static const struct conn_ops ops = {
@@ -609,6 +632,11 @@ bool link_reached(const struct link *link)
     const struct conn *conn = link->conn[PLANE_CONTROL];
 
     return conn != NULL && conn->reached;
+}
+
+bool link_plain(const struct link *link)
+{
+    return link->plain;
 }
 
 bool link_local(const struct link *link)

@@ -10,6 +10,11 @@
  *       | <------------------- control: "MUSTER-1" - |
  *      up                                           up
  *
+ * Where both want it (`plain`) only the control connection goes on with TLS.
+ * The other has proved its key by then, and carries its frames as they are from
+ * its greeting on: the dialler asks with 2 in place of 1, and is answered
+ * "MUSTER-1" 1.
+ *
  * Messages travel as frames of at most 1 MiB: u32 little-endian, bits 0..20
  * the size, bit 31 "the message goes on", then the bytes.
  *
@@ -61,7 +66,8 @@ enum plane { PLANE_CONTROL, PLANE_BULK, PLANES };
 enum link_end { LINK_LOST, LINK_REFUSED };
 
 /* OWN: the link's own memory.  GIVEN: at *room, which has link_trust's
- * message_max bytes.  LATER: nothing is read until link_give. */
+ * message_max bytes, or as many as *capacity was set to: a longer message is
+ * refused.  LATER: nothing is read until link_give. */
 enum link_room { LINK_ROOM_OWN, LINK_ROOM_GIVEN, LINK_ROOM_LATER };
 
 struct link_hub;
@@ -76,7 +82,8 @@ struct link_events {
     /* A long message begins so on the bulk connection of a trusted link: where
      * is it to be put together?  May be NULL: OWN. */
     enum link_room (*room)(void *context, struct link *link,
-                           const uint8_t *begin, size_t size, uint8_t **room);
+                           const uint8_t *begin, size_t size, uint8_t **room,
+                           size_t *capacity);
     /* The bulk queue of a link fell below LINK_LOW_BYTES.  May be NULL. */
     void (*drained)(void *context, struct link *link);
     /* Someone was turned away before there was a link.  May be NULL. */
@@ -89,6 +96,8 @@ struct link_options {
     const struct net_source *source; /* To dial from; NULL: any.  Borrowed. */
     const struct link_events *events;
     void *context;
+    bool plain;     /* What is large need not be sealed: whoever is between
+                       the two is trusted. */
     bool elsewhere; /* Who dials has other addresses to try: one that swallows
                        packets is given up after a second. */
 };
@@ -153,6 +162,8 @@ bool link_host(const struct link *link, char host[NET_HOST_SIZE]);
 bool link_own_host(const struct link *link, char host[NET_HOST_SIZE]);
 /* Of a dialled link: has the other machine answered, if only that? */
 bool link_reached(const struct link *link);
+/* Is what is large sent as it is? */
+bool link_plain(const struct link *link);
 /* Is the other end on this machine, as far as its address tells? */
 bool link_local(const struct link *link);
 

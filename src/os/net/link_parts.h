@@ -46,6 +46,7 @@ struct link {
     struct conn *conn[PLANES];
     uint8_t cookie[LINK_COOKIE_BYTES];
     bool dialled;
+    bool plain; /* The dialler asks for it; from `up` on: so it is. */
     bool up;
     bool trusted;
     bool silent;  /* No events: link_close was called. */

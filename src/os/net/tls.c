@@ -1,11 +1,10 @@
 /*
- * tls.c - TLS 1.3 with a pre-shared key by OpenSSL, over memory buffers.  Both
+ * tls.c - TLS 1.3 with a pre-shared key by OpenSSL, over memory of ours.  Both
  * sides insist on the key: a server that shows a certificate instead is refused
  * before a byte is sent.
  */
 #include "os/net/tls.h"
 
-#include <limits.h>
 #include <openssl/bio.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
@@ -21,16 +20,82 @@ static const unsigned char cipher_id[] = {0x13, 0x01};
 
 struct tls_context {
     SSL_CTX *ssl;
+    BIO_METHOD *road;
     const struct token *token;
     bool server;
 };
 
 struct tls {
     SSL *ssl;
-    BIO *in, *out; /* The SSL's. */
+    const uint8_t *fed; /* Lent, and how much of it is left. */
+    size_t fed_left;
+    struct tls_out out;
     struct tls_context *context;
     char peer[TOKEN_NAME_SIZE];
 };
+
+/* --- OpenSSL's road to the peer ------------------------------------------ */
+
+/* Its own buffers in memory would copy every byte once more, each way. */
+
+static int road_read(BIO *road, char *to, int capacity)
+{
+    struct tls *tls = BIO_get_data(road);
+    const size_t take =
+        tls->fed_left < (size_t)capacity ? tls->fed_left : (size_t)capacity;
+
+    BIO_clear_retry_flags(road);
+    if (take == 0) {
+        BIO_set_retry_read(road);
+        return -1;
+    }
+    memcpy(to, tls->fed, take);
+    tls->fed += take;
+    tls->fed_left -= take;
+    return (int)take;
+}
+
+static int road_write(BIO *road, const char *from, int size)
+{
+    struct tls *tls = BIO_get_data(road);
+    struct tls_out *out = &tls->out;
+    const size_t need = out->size + (size_t)size;
+    uint8_t *grown;
+
+    BIO_clear_retry_flags(road);
+    if (need > out->capacity) {
+        grown = mem_grow(out->bytes, out->size, need, 1, &out->capacity);
+        if (grown == NULL)
+            return -1;
+        out->bytes = grown;
+    }
+    memcpy(out->bytes + out->size, from, (size_t)size);
+    out->size = need;
+    return size;
+}
+
+static long road_control(BIO *road, int what, long number, void *pointer)
+{
+    (void)road;
+    (void)number;
+    (void)pointer;
+    return what == BIO_CTRL_FLUSH; /* It is for the connection to write. */
+}
+
+static BIO_METHOD *road_new(void)
+{
+    BIO_METHOD *road = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "muster");
+
+    if (road != NULL && BIO_meth_set_read(road, road_read) == 1 &&
+        BIO_meth_set_write(road, road_write) == 1 &&
+        BIO_meth_set_ctrl(road, road_control) == 1)
+        return road;
+    BIO_meth_free(road);
+    return NULL;
+}
+
+/* --- keys ------------------------------------------------------------------
+ */
 
 /* A session that stands for `key`; NULL if OpenSSL has no room. */
 static SSL_SESSION *session_of(SSL *ssl, const uint8_t key[TOKEN_KEY_BYTES])
@@ -123,7 +188,9 @@ enum err tls_context_new(const struct token *token, bool server,
     made->token = token;
     made->server = server;
     made->ssl = SSL_CTX_new(server ? TLS_server_method() : TLS_client_method());
-    if (made->ssl == NULL || !configure(made->ssl, server)) {
+    made->road = road_new();
+    if (made->ssl == NULL || made->road == NULL ||
+        !configure(made->ssl, server)) {
         tls_context_free(made);
         return ERR_NOMEM;
     }
@@ -136,27 +203,29 @@ void tls_context_free(struct tls_context *context)
     if (context == NULL)
         return;
     SSL_CTX_free(context->ssl);
+    BIO_meth_free(context->road);
     mem_free(context);
 }
 
 enum err tls_new(struct tls_context *context, struct tls **tls)
 {
     struct tls *made = mem_new(1, sizeof *made);
+    BIO *road;
 
     if (made == NULL)
         return ERR_NOMEM;
     made->context = context;
     made->ssl = SSL_new(context->ssl);
-    made->in = BIO_new(BIO_s_mem());
-    made->out = BIO_new(BIO_s_mem());
-    if (made->ssl == NULL || made->in == NULL || made->out == NULL) {
+    road = BIO_new(context->road);
+    if (made->ssl == NULL || road == NULL) {
         SSL_free(made->ssl);
-        BIO_free(made->in);
-        BIO_free(made->out);
+        (void)BIO_free(road);
         mem_free(made);
         return ERR_NOMEM;
     }
-    SSL_set_bio(made->ssl, made->in, made->out); /* Takes both. */
+    BIO_set_data(road, made);
+    BIO_set_init(road, 1);
+    SSL_set_bio(made->ssl, road, road); /* Takes it. */
     CHECK(SSL_set_app_data(made->ssl, made) == 1);
     if (context->server)
         SSL_set_accept_state(made->ssl);
@@ -171,14 +240,17 @@ void tls_free(struct tls *tls)
     if (tls == NULL)
         return;
     SSL_free(tls->ssl);
+    mem_free(tls->out.bytes);
     mem_free(tls);
 }
 
-enum err tls_feed(struct tls *tls, const void *data, size_t size)
+bool tls_feed(struct tls *tls, const void *data, size_t size)
 {
-    CHECK(size <= INT_MAX);
-    return BIO_write(tls->in, data, (int)size) == (int)size ? ERR_OK
-                                                            : ERR_NOMEM;
+    if (tls->fed_left > 0)
+        return false;
+    tls->fed = data;
+    tls->fed_left = size;
+    return true;
 }
 
 enum tls_state tls_shake(struct tls *tls)
@@ -224,15 +296,27 @@ void tls_end(struct tls *tls)
 
 size_t tls_pending(const struct tls *tls)
 {
-    return BIO_ctrl_pending(tls->out);
+    return tls->out.size;
 }
 
-size_t tls_take(struct tls *tls, void *data, size_t capacity)
+struct tls_out tls_take(struct tls *tls)
 {
-    const int wanted = capacity > INT_MAX ? INT_MAX : (int)capacity;
-    const int got = BIO_read(tls->out, data, wanted);
+    const struct tls_out out = tls->out;
 
-    return got > 0 ? (size_t)got : 0;
+    tls->out = (struct tls_out){.bytes = NULL};
+    return out;
+}
+
+bool tls_has_room(const struct tls *tls)
+{
+    return tls->out.bytes != NULL;
+}
+
+void tls_lend(struct tls *tls, struct tls_out room)
+{
+    CHECK(!tls_has_room(tls));
+    tls->out = room;
+    tls->out.size = 0;
 }
 
 const char *tls_peer(const struct tls *tls)

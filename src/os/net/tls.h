@@ -5,8 +5,9 @@
  * key (os/net/token.h) or the handshake fails.  TLS itself would let a server
  * pass over the key and show any certificate; here that fails too.  The
  * handshake adds an ephemeral key exchange (PSK-DHE), so a stolen token does
- * not open recorded traffic. Bytes go in and out through buffers; os/net/link.c
- * moves them.
+ * not open recorded traffic. Bytes go in and out through buffers of the
+ * connection's, which are opened and sealed where they lie; os/net/conn.h moves
+ * them.
  */
 #ifndef OS_TLS_H
 #define OS_TLS_H
@@ -31,8 +32,10 @@ void tls_free(struct tls *tls);
 
 enum tls_state { TLS_SHAKING, TLS_OPEN, TLS_FAILED };
 
-/* Bytes from the peer.  ERR_NOMEM. */
-MUST_CHECK enum err tls_feed(struct tls *tls, const void *data, size_t size);
+/* Bytes from the peer, lent until all is taken from them: until tls_shake says
+ * that it is still shaking, or tls_read that there is nothing.  False: what was
+ * lent before is not. */
+MUST_CHECK bool tls_feed(struct tls *tls, const void *data, size_t size);
 /* Go on with the handshake as far as what was fed allows. */
 enum tls_state tls_shake(struct tls *tls);
 /* Plain bytes, 0 if there are none yet; *closed once the peer is done or the
@@ -41,9 +44,19 @@ size_t tls_read(struct tls *tls, void *data, size_t capacity, bool *closed);
 /* Encrypt; take the result with tls_take. */
 MUST_CHECK enum err tls_write(struct tls *tls, const void *data, size_t size);
 void tls_end(struct tls *tls); /* Say that no more will come. */
-/* Bytes for the peer. */
+
+/* Bytes for the peer, and the memory that they lie in (mem.h's). */
+struct tls_out {
+    uint8_t *bytes; /* NULL: none. */
+    size_t size, capacity;
+};
+
 size_t tls_pending(const struct tls *tls);
-size_t tls_take(struct tls *tls, void *data, size_t capacity);
+/* All of them. */
+struct tls_out tls_take(struct tls *tls);
+/* Has it memory for what it writes next?  Then nothing is to be lent. */
+bool tls_has_room(const struct tls *tls);
+void tls_lend(struct tls *tls, struct tls_out room);
 
 /* Name on the peer's token; "" before the handshake and on a client. */
 const char *tls_peer(const struct tls *tls);

@@ -64,7 +64,7 @@ void loop_free(struct loop *loop)
         return;
     run(loop);
     CHECK(uv_loop_close(&loop->uv) == 0); /* Else something was not freed. */
-    mem_free(loop->scratch);
+    conn_scratch_free(loop->scratch);
     mem_free(loop);
 }
 

@@ -9,6 +9,7 @@
 #include "os/run/loop.h"
 
 struct conn_scratch;
+void conn_scratch_free(struct conn_scratch *scratch); /* conn.c */
 
 struct loop {
     uv_loop_t uv;

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -174,6 +175,32 @@ void process_resume(int pid)
 uint32_t process_own_pid(void)
 {
     return (uint32_t)getpid();
+}
+
+bool process_parent_has(const char *variable)
+{
+    const size_t length = strlen(variable);
+    char path[32];
+    size_t matched = 0; /* Letters of this entry; SIZE_MAX: it is another. */
+    bool found = false;
+    int letter;
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/environ", (int)getppid());
+    file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    while (!found && (letter = getc(file)) != EOF) {
+        found = matched == length && letter == '=';
+        if (letter == '\0')
+            matched = 0;
+        else if (matched < length && letter == variable[matched])
+            matched++;
+        else
+            matched = SIZE_MAX;
+    }
+    (void)fclose(file);
+    return found;
 }
 
 bool process_pin(uint32_t index)

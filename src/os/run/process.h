@@ -61,6 +61,9 @@ void process_stop(int pid);      /* SIGSTOP */
 void process_resume(int pid);    /* SIGCONT */
 
 uint32_t process_own_pid(void);
+/* Did our parent start with that variable, too?  False: it did not, or is not
+ * ours to look at. */
+bool process_parent_has(const char *variable);
 
 /* Pin the calling thread, and those that it starts from now on, to the
  * index-th of the processors that it may use; false: it has fewer. */

@@ -19,6 +19,7 @@
 #define SELF         "/proc/self/exe"
 #define EXIT_NO_EXEC 127
 #define WORDS_MAX    128u
+#define OWN          "MUSTER_" /* Variables of ours. */
 
 /* Only what may be called between fork and exec. */
 static _Noreturn void become(const struct program_start *start,
@@ -39,18 +40,19 @@ static _Noreturn void become(const struct program_start *start,
     _exit(EXIT_NO_EXEC);
 }
 
-/* Without our own variables; the array is the caller's to free. */
-static char **plain_environment(void)
+char **program_environment(const char *without, size_t length, const char *more)
 {
     size_t count = 0, kept = 0;
     char **env;
 
     while (environ[count] != NULL)
         count++;
-    env = mem_new(count + 1, sizeof *env);
+    env = mem_new(count + 2, sizeof *env);
     for (size_t i = 0; env != NULL && i < count; i++)
-        if (strncmp(environ[i], "MUSTER_", 7) != 0)
+        if (length == 0 || strncmp(environ[i], without, length) != 0)
             env[kept++] = environ[i];
+    if (env != NULL && more != NULL)
+        memcpy(&env[kept], &more, sizeof *env);
     return env;
 }
 
@@ -58,7 +60,7 @@ enum err program_run(const struct program_start *start, struct process_end *end,
                      struct why *why)
 {
     char *argv[WORDS_MAX + 2] = {(char[]){"muster"}};
-    char **env = plain_environment();
+    char **env = program_environment(OWN, strlen(OWN), NULL);
     size_t count = 0;
     pid_t pid, got;
     int status;
@@ -89,7 +91,7 @@ enum err program_run(const struct program_start *start, struct process_end *end,
 
 bool program_find(const char *name, char *path, size_t size)
 {
-    static const char *const where[] = {"examples", "../libexec/muster"};
+    static const char *const where[] = {".", "examples", "../libexec/muster"};
     char self[4096];
     const ssize_t length = readlink(SELF, self, sizeof self - 1);
     char *slash;
@@ -108,4 +110,9 @@ bool program_find(const char *name, char *path, size_t size)
             return true;
     }
     return false;
+}
+
+void program_become(const char *path, char *const *argv)
+{
+    (void)execv(path, argv);
 }

@@ -25,8 +25,18 @@ struct program_start {
 MUST_CHECK enum err program_run(const struct program_start *start,
                                 struct process_end *end, struct why *why);
 
-/* Where a program is that came with ours: built with it, in examples/ beside
- * it; installed, in ../libexec/muster.  False: at neither place. */
+/* Ours, less what begins with `length` letters of `without` (0: nothing), and
+ * one variable more (NULL: none).  The array is the caller's to free, NULL if
+ * there is no memory; its texts are not. */
+char **program_environment(const char *without, size_t length,
+                           const char *more);
+
+/* Where a program is that came with ours: built with it, beside it or in
+ * examples/; installed, in ../libexec/muster.  False: nowhere. */
 MUST_CHECK bool program_find(const char *name, char *path, size_t size);
+
+/* Be that program from now on, with these arguments (the last one NULL) and all
+ * that is in our environment.  Returns if it cannot be started. */
+void program_become(const char *path, char *const *argv);
 
 #endif /* OS_PROGRAM_H */

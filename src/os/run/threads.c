@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 #include "base/check.h"
 #include "base/mem.h"
@@ -303,6 +304,13 @@ void threads_free(struct pool *pool)
     pthread_mutex_destroy(&made->mutex);
     mem_free(made->hands);
     mem_free(made);
+}
+
+uint32_t threads_online(void)
+{
+    const long count = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return count < 1 ? 1 : (uint32_t)count;
 }
 
 uint32_t threads_available(void)

@@ -24,7 +24,8 @@ MUST_CHECK enum err threads_new(uint32_t threads, struct pool **pool);
 MUST_CHECK enum err threads_new_spinning(uint32_t threads, struct pool **pool);
 void threads_free(struct pool *pool); /* Accepts NULL. */
 
-/* Processors this process may use, at least 1. */
+/* Processors of this machine, and those this process may use; at least 1. */
+uint32_t threads_online(void);
 uint32_t threads_available(void);
 
 #endif /* OS_THREADS_H */

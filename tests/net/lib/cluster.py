@@ -54,6 +54,23 @@ class Tap:
         sys.exit(1 if self.failed else 0)
 
 
+class Setting:
+    """What open() builds up, step by step; each says how it is undone
+    (self.undo), in the other order, also if a later one fails."""
+
+    def __enter__(self):
+        self.undo = contextlib.ExitStack()
+        try:
+            self.open()
+        except BaseException:
+            self.undo.close()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.undo.close()
+
+
 class Done(typing.NamedTuple):
     """How a program ended; may be unpacked."""
 
@@ -207,7 +224,7 @@ def finish(process, timeout=DEADLINE_S):
     except subprocess.TimeoutExpired:
         process.kill()
         out, err = process.communicate()
-        err += f"\nkilled after {timeout} s"
+        err = f"{err or ''}\nkilled after {timeout} s"
     return process.returncode, out, err
 
 

@@ -16,7 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIMS = 50, CHUNKS = 32, ROWS = 200, COUNT = 5000 };
+enum {
+    DIMS = 50,
+    CHUNKS = 32,
+    ROWS = 200,
+    COUNT = 5000,
+    LONG = 200000,
+    PERIOD = 7
+};
 
 static double skew;
 
@@ -122,24 +129,32 @@ static int join(int count, char **arguments)
     return end(status, why);
 }
 
-/* In every call each member gives its own numbers, which cancel in part. */
+/* In every call each member gives its own numbers, which cancel in part; long
+ * vectors repeat theirs, so that one can see whether all of it is a sum. */
 static int sum_up(struct muster_group *group, const char *name, int calls)
 {
-    static double values[COUNT];
+    static double values[LONG];
+    const int count = getenv("DOOR_LONG") != NULL ? LONG : COUNT;
+    const int period = count == LONG ? PERIOD : count;
     struct muster_sum_info info = MUSTER_INIT(struct muster_sum_info);
     char why[MUSTER_WHY_SIZE];
 
     for (int i = 0; i < calls; i++) {
         enum muster_status status;
 
-        for (int j = 0; j < COUNT; j++)
-            values[j] = ldexp(noise((uint32_t)(j + name[0] * COUNT)),
-                              j % 3 == 0 ? 200 : -200);
-        status = muster_sum(group, values, COUNT, MUSTER_DOUBLE, 0, &info, why);
+        for (int j = 0; j < count; j++)
+            values[j] = ldexp(noise((uint32_t)(j % period + name[0] * COUNT)),
+                              j % period % 3 == 0 ? 200 : -200);
+        status = muster_sum(group, values, (uint64_t)count, MUSTER_DOUBLE, 0,
+                            &info, why);
         if (status == MUSTER_MISSED)
             continue; /* It was stopped for long: there are other calls. */
         if (status != MUSTER_OK)
             return end(status, why);
+        for (int j = period; j < count; j++) {
+            if (memcmp(&values[j], &values[j % period], sizeof *values) != 0)
+                return end(status, "not all of it is a sum");
+        }
         printf("call %llu %s %a %a\n", (unsigned long long)info.call, info.who,
                values[0], values[1]);
         (void)fflush(stdout);
@@ -161,6 +176,7 @@ static int member(const char *address, const char *name, uint32_t least,
     options.least = least;
     options.token_file = getenv("DOOR_TOKEN"); /* Between machines. */
     options.listen = getenv("DOOR_LISTEN");
+    options.plain = getenv("DOOR_PLAIN") != NULL;
     if (getenv("DOOR_GIVE_UP") != NULL)
         options.give_up_s = (uint32_t)atoi(getenv("DOOR_GIVE_UP"));
     status = address != NULL ? muster_group_join(&options, address, &group, why)

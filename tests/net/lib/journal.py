@@ -6,7 +6,7 @@ import struct
 from pathlib import Path
 
 RECORD, BODY = 256, 224
-JOB, VIEW, STEP, ROLLBACK = 1, 2, 3, 4
+JOB, VIEW, STEP, ROLLBACK, SIZE = 1, 2, 3, 4, 8
 HEAD = struct.Struct("<IIQQIIIIII")
 WEIGHTS_AT = HEAD.size + 32
 

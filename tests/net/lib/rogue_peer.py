@@ -21,7 +21,8 @@ def roster(names, number=0):
     view = struct.pack("<Q", number)
     if number:
         view += text(names[0]) + struct.pack("<Q", 12345)
-    return (bytes([KINDS["ROSTER"]]) + view + b"\0" +
+    refused = struct.pack("<Q", 0)
+    return (bytes([KINDS["ROSTER"]]) + view + b"\0" + refused +
             struct.pack("<I", len(names)) +
             b"".join(text(name) + text("") + b"\1\0" for name in names))
 

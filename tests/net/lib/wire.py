@@ -35,8 +35,8 @@ def meet(version=VERSION, name="intruder", config=b"\0" * 32,
          arithmetic=b"\0" * 32, place="127.0.0.1:9", first=0, end=1):
     """A ring's peer says who it is."""
     return (bytes([MEET]) + struct.pack("<IH", version, len(name)) +
-            name.encode() + struct.pack("<Q", 12345) + config + arithmetic +
-            struct.pack("<H", len(place)) + place.encode() +
+            name.encode() + struct.pack("<Q", 12345) + config + config +
+            arithmetic + struct.pack("<H", len(place)) + place.encode() +
             struct.pack("<II", first, end))
 
 

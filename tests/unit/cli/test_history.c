@@ -144,6 +144,34 @@ static void test_as_json(void **state)
     history_close(&history);
 }
 
+/* Room for events is short, and nobody has it for the number of the dead. */
+static void test_all_deaths_count(void **state)
+{
+    struct history history;
+    json_t *json;
+    const json_t *deaths;
+
+    (void)state;
+    history_init(&history);
+    for (uint32_t i = 0; i < 2 * HISTORY_EVENTS; i++)
+        tell(&history, TRACE_DIED, i, "a");
+    history_coordinator(&history, 0);
+    history_coordinator(&history, 17);
+    history_coordinator(&history, 17);
+    history_coordinator(&history, 0);
+    history_coordinator(&history, 18);
+    json = history_json(&history);
+    deaths = json_object_get(json, "deaths");
+    assert_int_equal(json_array_size(json_object_get(json, "events")),
+                     HISTORY_EVENTS);
+    assert_int_equal(json_integer_value(json_object_get(deaths, "workers")),
+                     2 * HISTORY_EVENTS);
+    assert_int_equal(
+        json_integer_value(json_object_get(deaths, "coordinators")), 1);
+    json_decref(json);
+    history_close(&history);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +179,7 @@ int main(void)
         cmocka_unit_test(test_long_runs_are_thinned_evenly),
         cmocka_unit_test(test_many_workers_are_bounded),
         cmocka_unit_test(test_as_json),
+        cmocka_unit_test(test_all_deaths_count),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

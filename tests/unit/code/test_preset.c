@@ -55,14 +55,10 @@ static void test_points(void **state)
         {"steal", PLACE_REP, SCHED_STEAL, STOP_COVER, ESTIMATE_EXACT, 3, 0,
          false},
     };
-    uint32_t count;
-    const struct preset *list = preset_list(&count);
-
     (void)state;
-    assert_int_equal(count, sizeof want / sizeof *want);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < sizeof want / sizeof *want; i++) {
         const struct code_spec spec =
-            spec_of((struct shape){list[i].name, 8, 3, 2, 8});
+            spec_of((struct shape){want[i].name, 8, 3, 2, 8});
 
         assert_string_equal(spec.name, want[i].name);
         assert_int_equal(spec.placement, want[i].placement);
@@ -73,7 +69,6 @@ static void test_points(void **state)
         assert_int_equal(spec.k, want[i].k);
         assert_int_equal(spec.divisible, want[i].divisible);
         assert_int_equal(spec.seed, 7);
-        assert_true(strlen(list[i].line) > 0);
     }
 }
 
@@ -91,14 +86,17 @@ static void test_unknown(void **state)
     struct preset_options options = {.name = "magic", .workers = 4};
     struct code_spec spec = {.k = 77};
     struct why why = {0};
+    uint32_t count;
+    const struct preset *list = preset_list(&count);
 
     (void)state;
     assert_int_equal(preset_spec(&options, &spec, &why), ERR_UNKNOWN);
-    assert_string_equal(why.text,
-                        "no code named magic; there are uncoded, ignore "
-                        "(ksync), frc, rep, cyclic, cb, partial-frc, "
-                        "partial-cyclic, matrix, mds, cec (elastic), agc "
-                        "(erasurehead), sgc, flexent, local, stream, steal");
+    assert_non_null(strstr(why.text, "no code named magic; there are uncoded, "
+                                     "ignore (ksync), frc, "));
+    for (uint32_t i = 0; i < count; i++) {
+        assert_non_null(strstr(why.text, list[i].name));
+        assert_true(strlen(list[i].line) > 0);
+    }
     options.name = "agc";
     options.collect = 2;
     options.estimate = "guess";

@@ -220,6 +220,39 @@ static void test_rules(void **state)
         ERR_FORMAT);
 }
 
+/* Another size is for steps to come, and a share. */
+static void test_sizes(void **state)
+{
+    static const struct {
+        uint32_t step;
+        double size;
+        enum err err;
+    } cases[] = {{2, .25, ERR_OK},       {9, 1, ERR_OK},
+                 {1, .25, ERR_FORMAT},   {2, .001, ERR_OK},
+                 {2, .0009, ERR_FORMAT}, {2, 0, ERR_FORMAT},
+                 {2, 1.5, ERR_FORMAT}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct record size = make(RECORD_SIZE, 1, cases[i].step);
+        struct journal_summary summary;
+        struct written out = {0};
+        struct record last;
+
+        size.size = cases[i].size;
+        add(&out, 0, make(RECORD_JOB, 0, 0));
+        add(&out, 1, make(RECORD_VIEW, 1, 0));
+        add(&out, 2, make(RECORD_STEP, 1, 1));
+        add(&out, 3, size);
+        assert_int_equal(journal_scan(out.bytes, (size_t)4 * RECORD_BYTES,
+                                      see_ages, &last, &summary),
+                         cases[i].err);
+        assert_int_equal(summary.step, 1); /* It is none. */
+        if (cases[i].err == ERR_OK)
+            assert_true(last.size == cases[i].size);
+    }
+}
+
 static void test_rollback(void **state)
 {
     struct written out = {0};
@@ -245,7 +278,7 @@ int main(void)
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_ages),
         cmocka_unit_test(test_every_cut),  cmocka_unit_test(test_every_flip),
         cmocka_unit_test(test_rules),      cmocka_unit_test(test_rollback),
-        cmocka_unit_test(test_passes),
+        cmocka_unit_test(test_passes),     cmocka_unit_test(test_sizes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

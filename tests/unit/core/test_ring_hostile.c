@@ -97,6 +97,46 @@ static void test_another_answers(void **state)
     close_scene(scene);
 }
 
+/* Is one that greets so turned away, and with what words? */
+static bool is_refused(struct scene *scene, const struct msg_meet *meet,
+                       const char *words)
+{
+    const struct msg msg = {.kind = MSG_MEET, .meet = *meet};
+
+    scene->roads[A].up = true;
+    say(scene, A, &msg);
+    for (uint32_t i = 0; i < scene->actions.count; i++) {
+        const struct action *action = &scene->actions.list[i];
+
+        if (action->kind == ACTION_SEND && action->msg.kind == MSG_REJECT)
+            return strstr(action->msg.reject.reason, words) != NULL;
+    }
+    return false;
+}
+
+/* With other bounds of private rows it would scale its sums otherwise, and no
+ * step would ever be made. */
+static void test_other_bounds(void **state)
+{
+    const struct peer_options like = options_of(0);
+    struct scene *scene = open_with(0);
+    struct msg_meet meet = {.version = MSG_VERSION,
+                            .incarnation = 100,
+                            .name = "a",
+                            .place = "a",
+                            .config = like.config,
+                            .given = like.given,
+                            .arithmetic = like.arithmetic,
+                            .end = CHUNKS};
+
+    (void)state;
+    meet.config.bytes[3] ^= 1;
+    assert_true(is_refused(scene, &meet, "bounds of the owners' rows"));
+    meet.given.bytes[3] ^= 1; /* Then all of it is another training. */
+    assert_true(is_refused(scene, &meet, "data or options"));
+    close_scene(scene);
+}
+
 /* No view could come after it. */
 static void test_highest_number(void **state)
 {
@@ -309,6 +349,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_another_answers),
+        cmocka_unit_test(test_other_bounds),
         cmocka_unit_test(test_highest_number),
         cmocka_unit_test(test_names_without_end),
         cmocka_unit_test(test_state_that_is_none),

@@ -231,7 +231,7 @@ static void test_raw_credit(void **state)
 
 static void test_small_images(void **state)
 {
-    static const char image[] = "\0\0\x08\x03\0\0\0\1\0\0\0\1\0\0\0\2\0\xff";
+    static const char image[] = "\0\0\x08\x03\0\0\0\1\0\0\0\1\0\0\0\3\0\xff\0";
     static const char label[] = "\0\0\x08\x01\0\0\0\1\5";
     struct prepared made = {0};
     struct why why = {0};
@@ -246,6 +246,8 @@ static void test_small_images(void **state)
     assert_int_equal(prepare_data("mnist", FOLDER, FOLDER "/m", &made, &why),
                      ERR_OK);
     assert_file("m-train.svm", "5 2:1\n");
+    assert_int_equal(made.cols, 3);
+    assert_int_equal(made.train.cols, 2); /* What a reader of that knows. */
 }
 
 static void test_sentences(void **state)
@@ -268,7 +270,7 @@ static void test_sentences(void **state)
                      ERR_NOTFOUND);
     assert_string_equal(why.text,
                         FOLDER ": no train.csv (or .gz, .zst) in it; get the "
-                               "file and name its folder with --from");
+                               "file and name its folder with --raw");
 }
 
 static int make_folder(void **state)

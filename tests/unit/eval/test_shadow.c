@@ -48,7 +48,7 @@ static void fill(struct dataset *data)
 
 static void open_bench(struct bench *b, double share)
 {
-    struct shadowing how = {.share = share, .draw = DRAW_STRATA, .seed = 5};
+    struct shadowing how = {.draw = DRAW_STRATA, .seed = 5};
     struct sampler whole = {.rows = ROWS, .chunk_rows = CHUNK};
     uint8_t inner[BRIEF_MAX];
     uint8_t room[BRIEF_MAX];
@@ -59,8 +59,9 @@ static void open_bench(struct bench *b, double share)
     struct shelf shelf;
 
     fill(&b->data);
-    assert_int_equal(shadowing_choose(&how, &b->data, &whole, 1, "label", NULL),
-                     ERR_OK);
+    assert_int_equal(
+        shadowing_choose(&how, share, &b->data, &whole, 1, "label", NULL),
+        ERR_OK);
     assert_int_equal(how.colouring.count, 1);
     problem = problem_of(&b->data, MODEL_LOGISTIC, ISA_PORTABLE);
     subject = subject_of(&problem);
@@ -91,13 +92,16 @@ static void close_bench(struct bench *b)
     mem_free(b->exponent);
 }
 
-static void run(struct bench *b, uint32_t step, uint32_t first, uint32_t end)
+/* Samples of this share of the rows. */
+static void run(struct bench *b, double size, uint32_t step, uint32_t first,
+                uint32_t end)
 {
     const struct computation asked = {
         .what = {.kind = EVALUATE_GRADIENT, .w = b->w},
         .first = first,
         .end = end,
         .step = step,
+        .size = size,
         .exponent = b->exponent,
         .tally = &b->tally};
 
@@ -116,9 +120,9 @@ static void test_all_rows(void **state)
     (void)state;
     open_bench(&b, 1);
     assert_true(b.dims <= 64);
-    run(&b, 3, 5, 9);
+    run(&b, 1, 3, 5, 9);
     memcpy(right, b.sum, b.dims * sizeof *right);
-    run(&b, 3, CHUNKS + 5, CHUNKS + 9);
+    run(&b, 1, 3, CHUNKS + 5, CHUNKS + 9);
     for (uint32_t j = 0; j < b.dims; j++) /* Rounded on a coarser grid. */
         assert_true(fabs(ldexp(b.sum[j], draw_shift(1)) - right[j]) < 1e-4);
     assert_true(b.tally.variance == 0);
@@ -138,10 +142,10 @@ static void test_on_average(void **state)
 
     (void)state;
     open_bench(&b, .2);
-    run(&b, 0, 0, CHUNKS / 2);
+    run(&b, .2, 0, 0, CHUNKS / 2);
     memcpy(right, b.sum, b.dims * sizeof *right);
     for (uint32_t step = 0; step < STEPS; step++) {
-        run(&b, step, CHUNKS, CHUNKS + CHUNKS / 2);
+        run(&b, .2, step, CHUNKS, CHUNKS + CHUNKS / 2);
         told += ldexp(b.tally.variance, 2 * shift) / STEPS;
         for (uint32_t j = 0; j < b.dims; j++) {
             const double d = ldexp(b.sum[j], shift) - right[j];
@@ -166,15 +170,37 @@ static void test_repeatable(void **state)
 
     (void)state;
     open_bench(&b, .1);
-    run(&b, 7, CHUNKS, CHUNKS + 10);
+    run(&b, .1, 7, CHUNKS, CHUNKS + 10);
     memcpy(first, b.tally.sum, b.dims * sizeof *first);
     variance = b.tally.variance;
-    run(&b, 8, CHUNKS, CHUNKS + 10);
+    run(&b, .1, 8, CHUNKS, CHUNKS + 10);
     assert_memory_not_equal(first, b.tally.sum, b.dims * sizeof *first);
-    run(&b, 7, CHUNKS, CHUNKS + 10);
+    run(&b, .1, 7, CHUNKS, CHUNKS + 10);
     assert_memory_equal(first, b.tally.sum, b.dims * sizeof *first);
     assert_true(variance > 0 && variance == b.tally.variance);
     close_bench(&b);
+}
+
+/* Who is asked for another size draws as one who never was asked for any. */
+static void test_other_size(void **state)
+{
+    static const double sizes[] = {.1, .5, .02, 1, .1};
+    struct bench changed = {0};
+
+    (void)state;
+    open_bench(&changed, .1);
+    for (uint32_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct bench fresh = {0};
+
+        open_bench(&fresh, .1); /* The same filters. */
+        run(&changed, sizes[i], 7, CHUNKS, CHUNKS + 10);
+        run(&fresh, sizes[i], 7, CHUNKS, CHUNKS + 10);
+        assert_memory_equal(changed.tally.sum, fresh.tally.sum,
+                            fresh.dims * sizeof *fresh.tally.sum);
+        assert_true(changed.tally.variance == fresh.tally.variance);
+        close_bench(&fresh);
+    }
+    close_bench(&changed);
 }
 
 int main(void)
@@ -183,6 +209,7 @@ int main(void)
         cmocka_unit_test(test_all_rows),
         cmocka_unit_test(test_on_average),
         cmocka_unit_test(test_repeatable),
+        cmocka_unit_test(test_other_size),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -461,6 +461,27 @@ static void test_metrics_of_two(void **state)
     }
 }
 
+/* Three threads, of which the last begins, with the last chunk. */
+static void run_backwards(struct pool *pool, pool_item item, void *context,
+                          uint32_t items)
+{
+    for (uint32_t i = items; i-- > 0;)
+        item(context, i % pool->threads, i);
+}
+
+/* Whoever scores a chunk, its scores are the same. */
+static void check_pool(const struct problem *problem, const double *w)
+{
+    const size_t size = (size_t)problem->data->rows * problem_outputs(problem);
+    struct pool pool = {.threads = 3, .run = run_backwards};
+    double *const z = mem_new(2 * size, sizeof *z);
+
+    assert_int_equal(metrics_scores(problem, pool_serial(), w, z), ERR_OK);
+    assert_int_equal(metrics_scores(problem, &pool, w, z + size), ERR_OK);
+    assert_memory_equal(z, z + size, size * sizeof *z);
+    mem_free(z);
+}
+
 /* Dense and sparse scores, through the usual door. */
 static void test_metrics_measure(void **state)
 {
@@ -478,6 +499,7 @@ static void test_metrics_measure(void **state)
         assert_int_equal(metrics_measure(&got, &problem, asked.w), ERR_OK);
         assert_true(fabs(got.logloss - asked.loss / data.rows) <=
                     1e-12 * (1 + got.logloss));
+        check_pool(&problem, asked.w);
         for (uint32_t j = 0; j < data.cols; j++)
             asked.w[data.stride + j] = HUGE_VAL;
         assert_int_equal(metrics_measure(&got, &problem, asked.w), ERR_RANGE);

@@ -46,7 +46,7 @@ struct outside {
     uint32_t kill_step; /* Kill joiner 0 then; 0 = never. */
     uint32_t leave_step;
     uint32_t ask_step;
-    enum ask_what ask;
+    struct msg_ask ask;
     char *answer;
     bool relayed; /* A relay that babbles is in front of the coordinator. */
     struct net_listener babbler;
@@ -185,7 +185,7 @@ static void watch(void *context, const struct trace *trace)
         process_terminate(outside->pid[0]);
     if (step == outside->ask_step && outside->answer == NULL)
         assert_int_equal(client_ask(outside->runs->out, outside->token_file,
-                                    outside->ask, &outside->answer, NULL),
+                                    &outside->ask, &outside->answer, NULL),
                          ERR_OK);
 }
 
@@ -348,7 +348,7 @@ static void test_status(void **state)
     (void)state;
     open_outside(&outside, &runs, 60, 3, 0);
     outside.ask_step = 10;
-    outside.ask = ASK_STATUS;
+    outside.ask.what = ASK_STATUS;
     runs_expect_same(&runs, &result);
     assert_non_null(outside.answer);
     answer = json_loads(outside.answer, 0, NULL);
@@ -374,7 +374,7 @@ static void test_stop(void **state)
     (void)state;
     open_outside(&outside, &runs, 1000, 3, 0);
     outside.ask_step = 10;
-    outside.ask = ASK_STOP;
+    outside.ask.what = ASK_STOP;
     if (train_run(&runs.options, &result, &why) != ERR_OK)
         fail_msg("%s", why.text);
     assert_false(result.finished);
@@ -386,12 +386,13 @@ static void test_stop(void **state)
 
 static void test_nobody_answers(void **state)
 {
+    const struct msg_ask ask = {.what = ASK_STATUS};
     struct why why = {0};
     char *answer;
 
     (void)state;
     assert_int_not_equal(client_ask("no-such-folder-or-host.invalid:1", NULL,
-                                    ASK_STATUS, &answer, &why),
+                                    &ask, &answer, &why),
                          ERR_OK);
     assert_true(why.text[0] != '\0');
 }

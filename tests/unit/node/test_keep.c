@@ -29,11 +29,12 @@ struct stopper {
     bool saved;
 };
 
-static bool stop_after(void *context, const struct trainer *trainer)
+static bool stop_after(void *context, const struct trainer *trainer, bool last)
 {
     struct stopper *stopper = context;
     struct why why = {0};
 
+    (void)last;
     if (++stopper->seen < stopper->after)
         return true;
     if (keep_save(stopper->keep, trainer, dataset_chunks(&stopper->runs->data),

@@ -68,7 +68,9 @@ struct rank {
     uint32_t number;
     struct bowl bowl;
     struct optim_options optim;
-    struct scale *scale; /* NULL: followed. */
+    struct scale *scale;  /* NULL: followed. */
+    uint32_t ends_at;     /* Its watcher ends the run at that step; 0: not. */
+    uint32_t seen, lasts; /* Calls of the watcher; of these, the last. */
     enum err err;
     struct why why;
     double w[DIMS];
@@ -105,10 +107,19 @@ static enum err sum_all(void *context, int64_t *sums, size_t count)
 
 static const struct collective_ops together = {number_of, ranks_of, sum_all};
 
+static bool watch(void *context, const struct trainer *trainer, bool last)
+{
+    struct rank *rank = context;
+
+    rank->seen++;
+    rank->lasts += last;
+    return rank->ends_at == 0 || trainer->optim.step < rank->ends_at;
+}
+
 static void *run_rank(void *context)
 {
-    static const struct lockstep_hooks hooks;
     struct rank *rank = context;
+    const struct lockstep_hooks hooks = {.watch = watch, .context = rank};
     const struct user_function user = function_of(&rank->bowl);
     const struct collective collective = {&together, rank};
     const struct shelf shelf = {.user = &user};
@@ -225,9 +236,32 @@ static void test_one_stops_all(void **state)
     }
 }
 
-static bool stop_at_three(void *context, const struct trainer *trainer)
+/* Whoever watches one of them ends all; each is told that it was the last, so
+ * that the one that has a folder saves what there is. */
+static void test_one_watcher_ends_all(void **state)
+{
+    struct rank ranks[3] = {0};
+
+    (void)state;
+    for (uint32_t r = 0; r < 3; r++) {
+        ranks[r].optim = optim_of(OPTIM_AGD);
+        ranks[r].bowl.size = 1;
+        ranks[r].ends_at = r == 2 ? 3 : 0;
+    }
+    run_all(ranks, 3);
+    for (uint32_t r = 0; r < 3; r++) {
+        assert_int_equal(ranks[r].err, ERR_CANCELLED);
+        assert_int_equal(ranks[r].seen, ranks[0].seen);
+        assert_int_equal(ranks[r].lasts, 1);
+        assert_memory_equal(ranks[r].w, ranks[0].w, sizeof ranks[r].w);
+    }
+}
+
+static bool stop_at_three(void *context, const struct trainer *trainer,
+                          bool last)
 {
     (void)context;
+    (void)last;
     return trainer->optim.step < 3;
 }
 
@@ -283,6 +317,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ranks_have_the_model_of_one),
         cmocka_unit_test(test_one_stops_all),
+        cmocka_unit_test(test_one_watcher_ends_all),
         cmocka_unit_test(test_watched),
         cmocka_unit_test(test_chunk_beyond_its_bound),
     };

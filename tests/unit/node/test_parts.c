@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -92,6 +93,74 @@ static void test_file(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+static long peak_kib(void)
+{
+    struct rusage usage;
+
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_maxrss;
+}
+
+/* A hole of many GiB takes no room on the disk: what it says of its size is
+ * looked at before anything is read. */
+static void test_huge(void **state)
+{
+    char folder[] = "parts-XXXXXX";
+    char path[64];
+    struct parts parts = make();
+    struct parts again = {0};
+    struct why why = {0};
+    long before;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/parts", folder);
+    assert_int_equal(parts_save(&parts, folder, NULL), ERR_OK);
+    assert_int_equal(truncate(path, (off_t)1 << 34), 0);
+    before = peak_kib();
+    assert_int_equal(parts_load(&again, folder, &why), ERR_TOOBIG);
+    assert_true(peak_kib() - before < 65536);
+    assert_non_null(strstr(why.text, "larger than"));
+    parts_close(&parts);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* Whatever is in the file is in one of the two names: a peer that was told
+ * something else is another one. */
+static void test_all_is_named(void **state)
+{
+    struct parts parts = make();
+    const struct digest data = parts_digest(&parts);
+    const struct digest derived = parts_derived(&parts);
+    uint8_t *bytes;
+    size_t size;
+    uint32_t read = 0;
+
+    (void)state;
+    assert_int_equal(parts_encode(&parts, &bytes, &size), ERR_OK);
+    for (size_t i = 0; i < size - DIGEST_BYTES; i++) {
+        struct parts other = {0};
+        struct digest named, also, whole;
+
+        bytes[i] ^= 1;
+        whole = hash_bytes(bytes, size - DIGEST_BYTES);
+        memcpy(bytes + size - DIGEST_BYTES, whole.bytes, DIGEST_BYTES);
+        if (parts_decode(bytes, size, &other) == ERR_OK) {
+            named = parts_digest(&other);
+            also = parts_derived(&other);
+            assert_false(digest_equal(&named, &data) &&
+                         digest_equal(&also, &derived));
+            read++;
+        }
+        parts_close(&other);
+        bytes[i] ^= 1;
+    }
+    assert_true(read > size / 2);
+    mem_free(bytes);
+    parts_close(&parts);
+}
+
 /* A network has no bounds. */
 static void test_unbounded(void **state)
 {
@@ -136,8 +205,8 @@ static void test_hollow(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_file),
-        cmocka_unit_test(test_unbounded),
+        cmocka_unit_test(test_file),   cmocka_unit_test(test_all_is_named),
+        cmocka_unit_test(test_huge),   cmocka_unit_test(test_unbounded),
         cmocka_unit_test(test_hollow),
     };
 

@@ -35,6 +35,46 @@ static void test_nothing_happens(void **state)
     runs_close(&runs);
 }
 
+/* How often it was called, and who was there then. */
+struct other_work {
+    uint32_t calls, alive;
+};
+
+static bool work_meanwhile(void *context)
+{
+    struct other_work *const work = context;
+    uint32_t count;
+    const struct train_process *const processes = train_processes(&count);
+
+    work->calls++;
+    for (uint32_t i = 0; i < count; i++)
+        work->alive += processes[i].pid > 0 && kill(processes[i].pid, 0) == 0;
+    return true;
+}
+
+/* Of a series: the one before is judged while its workers compute, and what it
+ * comes to is handed over in memory. */
+static void test_other_work_meanwhile(void **state)
+{
+    struct other_work work = {0};
+    struct train_result result;
+    struct runs runs;
+    char path[300];
+
+    (void)state;
+    runs_open(&runs, 20);
+    runs.options.passing = true;
+    runs.options.meanwhile = (struct meanwhile){work_meanwhile, &work};
+    runs_chaos(&runs, "kill:coordinator@7");
+    runs_expect_same(&runs, &result);
+    assert_int_equal(result.coordinator_deaths, 1);
+    assert_int_equal(work.calls, 1);
+    assert_int_equal(work.alive, 5);
+    (void)snprintf(path, sizeof path, "%s/result", runs.out);
+    assert_int_not_equal(access(path, F_OK), 0);
+    runs_close(&runs);
+}
+
 static void check_chaos(const char *code, uint32_t stragglers,
                         const char *chaos, uint32_t steps,
                         struct train_result *result)
@@ -430,6 +470,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_happens),
+        cmocka_unit_test(test_other_work_meanwhile),
         cmocka_unit_test(test_a_worker_is_killed),
         cmocka_unit_test(test_all_but_one_are_killed),
         cmocka_unit_test(test_the_coordinator_is_killed),

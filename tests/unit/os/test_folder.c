@@ -16,6 +16,15 @@
 
 #include "base/mem.h"
 
+static unsigned syncs; /* So far. */
+
+/* In the place of the library's. */
+int fsync(int fd)
+{
+    syncs++;
+    return fdatasync(fd);
+}
+
 struct fixture {
     char path[64];
     struct folder folder;
@@ -103,6 +112,36 @@ static void test_append_cut_rename(void **state)
     assert_int_equal(ops->write_new(f->disk, "a", "x", 1), ERR_OK);
     assert_int_equal(ops->append(f->disk, "a", "y", 1), ERR_OK);
     check_holds(f, "a", "xy");
+}
+
+static unsigned syncs_of(struct fixture *f)
+{
+    const unsigned before = syncs;
+
+    assert_int_equal(f->disk->ops->sync_folder(f->disk), ERR_OK);
+    return syncs - before;
+}
+
+/* A file that grows changes no name. */
+static void test_folder_synced_for_names(void **state)
+{
+    struct fixture *f = *state;
+    const struct disk_ops *ops = f->disk->ops;
+
+    assert_int_equal(syncs_of(f), 1); /* A life before may have left some. */
+    assert_int_equal(syncs_of(f), 0);
+    assert_int_equal(ops->append(f->disk, "a", "one", 3), ERR_OK);
+    assert_int_equal(syncs_of(f), 1);
+    assert_int_equal(ops->append(f->disk, "a", "two", 3), ERR_OK);
+    assert_int_equal(ops->cut(f->disk, "a", 4), ERR_OK);
+    assert_int_equal(syncs_of(f), 0);
+    assert_int_equal(ops->write_new(f->disk, "b", "x", 1), ERR_OK);
+    assert_int_equal(syncs_of(f), 1);
+    assert_int_equal(ops->rename(f->disk, "b", "a"), ERR_OK);
+    assert_int_equal(syncs_of(f), 1);
+    assert_int_equal(ops->append(f->disk, "a", "y", 1), ERR_OK);
+    assert_int_equal(syncs_of(f), 1); /* Opened anew: made, perhaps. */
+    assert_int_equal(syncs_of(f), 0);
 }
 
 static void test_missing(void **state)
@@ -208,6 +247,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_write_read, setup, teardown),
         cmocka_unit_test_setup_teardown(test_append_cut_rename, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_folder_synced_for_names, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_missing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_private_and_no_links, setup,

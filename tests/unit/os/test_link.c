@@ -39,6 +39,8 @@ struct side {
     bool trust;    /* As soon as it is up. */
     uint8_t *room; /* Where long messages are to go; NULL: anywhere. */
     enum link_room answer;
+    bool plain;
+    size_t room_bytes; /* That it has; 0: for the longest. */
     uint32_t asked;
     const uint8_t *at; /* Where the last message was. */
 };
@@ -101,7 +103,8 @@ static void on_down(void *context, struct link *link, enum link_end how,
 }
 
 static enum link_room on_room(void *context, struct link *link,
-                              const uint8_t *begin, size_t size, uint8_t **room)
+                              const uint8_t *begin, size_t size, uint8_t **room,
+                              size_t *capacity)
 {
     struct side *side = context;
 
@@ -111,6 +114,8 @@ static enum link_room on_room(void *context, struct link *link,
     if (side->room != NULL)
         assert_int_equal(begin[0], 0x5a);
     *room = side->room;
+    if (side->room_bytes > 0)
+        *capacity = side->room_bytes;
     look();
     return side->room != NULL ? side->answer : LINK_ROOM_OWN;
 }
@@ -171,10 +176,12 @@ static void start_at(struct fixture *f, const char *host,
     assert_int_equal(net_listen(&any, false, &f->listener, NULL), ERR_OK);
     options.token = server;
     options.context = &f->server;
+    options.plain = f->server.plain;
     assert_int_equal(link_hub_new(&options, &f->server.hub), ERR_OK);
     assert_int_equal(link_hub_listen(f->server.hub, f->listener.fd), ERR_OK);
     options.token = client;
     options.context = &f->client;
+    options.plain = f->client.plain;
     assert_int_equal(link_hub_new(&options, &f->client.hub), ERR_OK);
     f->server.trust = true;
     f->client.trust = true;
@@ -368,6 +375,34 @@ static void test_room_for_one_frame(void **state)
 {
     start(*state, &cluster, &cluster);
     check_room_given(*state, LINK_LONG_BYTES);
+}
+
+/* What says less of itself than it is goes no further than its room. */
+static void check_room_too_small(struct fixture *f, size_t room)
+{
+    uint8_t *data;
+
+    f->client.answer = LINK_ROOM_GIVEN;
+    f->client.room_bytes = room;
+    data = send_long(f, 5000000);
+    run_until(f, client_down);
+    assert_int_equal(f->client.how, LINK_REFUSED);
+    assert_int_equal(f->client.messages, 0);
+    assert_int_equal(f->client.room[room], 0);
+    mem_free(f->client.room);
+    mem_free(data);
+}
+
+static void test_room_is_too_small(void **state)
+{
+    start(*state, &cluster, &cluster);
+    check_room_too_small(*state, 3000001);
+}
+
+static void test_room_is_far_too_small(void **state)
+{
+    start(*state, &cluster, &cluster);
+    check_room_too_small(*state, 2);
 }
 
 /* Nothing is read until there is room, then all of it, in order. */
@@ -727,6 +762,133 @@ static void test_a_message_in_two_parts(void **state)
     send_in_two(f, LINK_FRAME_BYTES + 9, 3 * LINK_FRAME_BYTES);
 }
 
+/* What was lent may go once the blob has it, although it waits to be sent. */
+static void check_lent(struct fixture *f)
+{
+    const size_t size = 24u << 20;
+    uint8_t *bytes = mem_new(size, 1);
+    struct blob *tail;
+
+    dial(f);
+    run_until(f, both_up);
+    memset(bytes, 3, size);
+    tail = blob_lent(bytes, size);
+    assert_non_null(tail);
+    link_send_with(f->client.link, PLANE_BULK, "head", 4, tail, size);
+    assert_true(link_queued(f->client.link, PLANE_BULK) > size / 2);
+    assert_int_equal(tail->holders, 2);
+    assert_true(blob_settle(tail));
+    memset(bytes, 4, size);
+    run_until(f, server_heard);
+    assert_int_equal(f->server.size, 4 + size);
+    assert_memory_equal(f->server.got, "head", 4);
+    for (size_t i = 0; i < size; i++)
+        assert_int_equal(f->server.got[4 + i], 3);
+    assert_int_equal(tail->holders, 1);
+    blob_drop(tail);
+    mem_free(bytes);
+}
+
+static void test_what_is_lent(void **state)
+{
+    start(*state, &cluster, &cluster);
+    check_lent(*state);
+}
+
+static void start_plain(struct fixture *f, bool server, bool client)
+{
+    f->server.plain = server;
+    f->client.plain = client;
+    start(f, &cluster, &cluster);
+}
+
+static void test_plain_messages(void **state)
+{
+    struct fixture *f = *state;
+
+    start_plain(f, true, true);
+    check_all_sizes(f);
+    assert_true(link_plain(f->server.link) && link_plain(f->client.link));
+    send_in_two(f, 3, 5);
+    send_in_two(f, 100, LINK_FRAME_BYTES - 99);
+    send_in_two(f, LINK_FRAME_BYTES + 9, 20 * LINK_FRAME_BYTES);
+}
+
+static void test_plain_what_is_lent(void **state)
+{
+    start_plain(*state, true, true);
+    check_lent(*state);
+}
+
+static void test_plain_room(void **state)
+{
+    start_plain(*state, true, true);
+    check_room_given(*state, 5000000);
+}
+
+static void test_plain_room_later(void **state)
+{
+    start_plain(*state, true, true);
+    check_room_later(*state);
+}
+
+static void test_plain_room_too_small(void **state)
+{
+    start_plain(*state, true, true);
+    check_room_too_small(*state, 3000001);
+}
+
+/* It ends as a sealed one does, with much still queued. */
+static void test_plain_last_words(void **state)
+{
+    struct fixture *f = *state;
+    uint8_t *data = mem_new(9000000, 1);
+
+    start_plain(f, true, true);
+    dial(f);
+    run_until(f, both_up);
+    link_send(f->server.link, PLANE_BULK, data, 9000000);
+    link_send(f->server.link, PLANE_BULK, data, 10);
+    link_close(f->server.link);
+    f->server.link = NULL;
+    run_until(f, client_down);
+    assert_int_equal(f->client.how, LINK_LOST);
+    assert_int_equal(f->server.downs, 0);
+    mem_free(data);
+}
+
+/* One of them wants it sealed: so it is. */
+static void check_one_plain(struct fixture *f)
+{
+    check_all_sizes(f);
+    assert_false(link_plain(f->server.link) || link_plain(f->client.link));
+}
+
+static void test_plain_for_one_end(void **state)
+{
+    start_plain(*state, false, true);
+    check_one_plain(*state);
+}
+
+static void test_plain_for_the_other_end(void **state)
+{
+    start_plain(*state, true, false);
+    check_one_plain(*state);
+}
+
+static void test_plain_needs_the_key_too(void **state)
+{
+    struct fixture *f = *state;
+    const struct token other = {.name = "cluster", .key = {3, 2, 1}};
+
+    f->server.plain = f->client.plain = true;
+    start(f, &cluster, &other);
+    dial(f);
+    run_until(f, both_know);
+    assert_int_equal(f->server.ups + f->client.ups, 0);
+    assert_int_equal(f->client.how, LINK_REFUSED);
+}
+
 static void test_strangers_may_not_send_much(void **state)
 {
     struct fixture *f = *state;
@@ -860,7 +1022,26 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_room_is_given, setup, teardown),
         cmocka_unit_test_setup_teardown(test_room_for_one_frame, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(test_room_is_too_small, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_room_is_far_too_small, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_room_comes_later, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_is_lent, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_plain_messages, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_plain_what_is_lent, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_plain_room, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_plain_room_later, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_plain_room_too_small, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_plain_last_words, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_plain_for_one_end, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_plain_for_the_other_end, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_plain_needs_the_key_too, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_waiting_for_room_it_ends, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_a_worker_token_names_its_worker,

@@ -532,7 +532,8 @@ static void test_bits_turn_over(void **state)
 /* --- seeds ---------------------------------------------------------------- */
 
 /* Of all that a campaign draws those that can be rings; 5,000 in `make test`.
- */
+ * RING_FIRST=N RING_SEEDS=1 shows seed N alone, which `muster simulate
+ * --faults` makes a ring only if it draws one. */
 static void test_seeds(void **state)
 {
     const struct campaign_options options = {
@@ -551,6 +552,64 @@ static void test_seeds(void **state)
     assert_int_equal(result.violations, 0);
     print_message("%u rings, %u faults\n", (unsigned)result.seeds,
                   (unsigned)result.faults);
+}
+
+static void none_violates(const uint64_t *seeds, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct campaign_options options = {.first_seed = seeds[i],
+                                                 .count = 1,
+                                                 .rings = true,
+                                                 .isa = ISA_PORTABLE,
+                                                 .sink = print_line};
+        struct campaign_result result;
+        struct why why = {{0}};
+
+        assert_int_equal(campaign_run(&options, &result, &why), ERR_OK);
+        assert_int_equal(result.violations, 0);
+    }
+}
+
+/* A peer that was stopped added up sums which had been written over meanwhile,
+ * knew it, dropped the link, and fed them all the same upon the next message.
+ */
+static void test_seeds_of_torn_sums(void **state)
+{
+    static const uint64_t seeds[] = {23088, 201400, 209221};
+
+    (void)state;
+    none_violates(seeds, sizeof seeds / sizeof *seeds);
+}
+
+/* Two proposed views of the same number at the same time.  The lower name could
+ * not take up the other's, which had a member that it did not hear, and waited
+ * for ever for it; the other left it to the lower name to propose again. */
+static void test_seeds_of_crossed_proposals(void **state)
+{
+    static const uint64_t seeds[] = {319640, 551104};
+
+    (void)state;
+    none_violates(seeds, sizeof seeds / sizeof *seeds);
+}
+
+/* A member could not take up a view while a link was made anew, and nobody knew
+ * that it had not: once the link was there, all looked as it should be. */
+static void test_seed_of_a_refusal(void **state)
+{
+    static const uint64_t seeds[] = {505478};
+
+    (void)state;
+    none_violates(seeds, sizeof seeds / sizeof *seeds);
+}
+
+/* Somebody came to a peer before its contact could be reached, and then it did
+ * not dial that any more: two rings that never heard of each other. */
+static void test_seed_of_a_contact_out_of_reach(void **state)
+{
+    static const uint64_t seeds[] = {379320};
+
+    (void)state;
+    none_violates(seeds, sizeof seeds / sizeof *seeds);
 }
 
 /* --- scales that are followed --------------------------------------------- */
@@ -704,6 +763,10 @@ int main(void)
         cmocka_unit_test(test_bits_turn_over),
         cmocka_unit_test(test_followed_scale),
         cmocka_unit_test(test_seeds),
+        cmocka_unit_test(test_seeds_of_torn_sums),
+        cmocka_unit_test(test_seeds_of_crossed_proposals),
+        cmocka_unit_test(test_seed_of_a_refusal),
+        cmocka_unit_test(test_seed_of_a_contact_out_of_reach),
         cmocka_unit_test(test_planted),
         cmocka_unit_test(test_lent_sums_change),
         cmocka_unit_test(test_unsealed),

@@ -1,9 +1,11 @@
 #include "wire/random_msg.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/chunkset.h"
 #include "core/link/offset.h"
+#include "math/computation.h"
 #include "math/kernel/kernel.h"
 
 static uint32_t random_u32(struct rng *rng)
@@ -104,10 +106,8 @@ static void random_job(struct rng *rng, struct job *job)
     job->owned = rng_chance(rng, 0.5);
     job->scattered = (uint32_t)rng_below(rng, CHUNKS_MAX + 1);
     job->products = job->chunks <= CHUNKS_MAX / 2 && rng_chance(rng, 0.5);
-    if (job->chunks % 4 == 0) {
+    if (job->chunks % 4 == 0)
         job->sampled = job->chunks / 2;
-        job->share = .5;
-    }
     job->coded_cols = random_u32(rng);
     job->copies = job->products ? 1 + job->coded_cols % 2 : 0;
     random_digest(rng, &job->data);
@@ -253,6 +253,9 @@ static void random_round(struct rng *rng, struct random_room *room,
     round->items = room->items;
     round->kind = (enum evaluation_kind)rng_below(rng, EVALUATE_LAST + 1);
     round->soft = (uint32_t)rng_below(rng, LOSS_SOFTS + 1);
+    round->size = rng_unit(rng);
+    if (round->size < SAMPLES_LEAST)
+        round->size = 0;
     round->parts = 0;
     round->term_count = 0;
     round->terms = NULL;
@@ -393,6 +396,7 @@ static void random_meet(struct rng *rng, struct msg_meet *meet)
     random_name(rng, meet->name, NAME_SIZE);
     meet->incarnation = rng_next(rng);
     random_digest(rng, &meet->config);
+    random_digest(rng, &meet->given);
     random_digest(rng, &meet->arithmetic);
     random_place(rng, meet->place);
     random_range(rng, &meet->first, &meet->end);
@@ -431,15 +435,21 @@ static uint32_t random_known(struct rng *rng, struct random_room *room,
     return count;
 }
 
+static void random_view(struct rng *rng, struct ring_name *view)
+{
+    if (rng_chance(rng, 0.3))
+        return;
+    view->number = 1 + random_u64(rng) / 2;
+    random_name(rng, view->proposer, NAME_SIZE);
+    view->incarnation = rng_next(rng);
+}
+
 static void random_roster(struct rng *rng, struct random_room *room,
                           struct msg_roster *roster)
 {
-    if (rng_chance(rng, 0.7)) {
-        roster->view.number = 1 + random_u64(rng) / 2;
-        random_name(rng, roster->view.proposer, NAME_SIZE);
-        roster->view.incarnation = rng_next(rng);
-    }
+    random_view(rng, &roster->view);
     roster->broken = rng_chance(rng, 0.5);
+    random_view(rng, &roster->refused);
     roster->count = random_known(rng, room, true);
     roster->known = room->known;
 }
@@ -561,7 +571,9 @@ void random_msg(struct rng *rng, enum msg_kind kind, struct random_room *room,
         break;
     case MSG_ASK:
         msg->ask.version = random_u32(rng);
-        msg->ask.what = (enum ask_what)(ASK_STATUS + rng_below(rng, 3));
+        msg->ask.what = (enum ask_what)(ASK_STATUS + rng_below(rng, 4));
+        if (msg->ask.what == ASK_SIZE)
+            msg->ask.size = fmax(1 - rng_unit(rng), SAMPLES_LEAST);
         break;
     case MSG_STATUS:
         msg->status.size = random_bytes(rng, room);

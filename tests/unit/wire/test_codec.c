@@ -8,12 +8,14 @@
 #include <float.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "base/chunkset.h"
 #include "base/mem.h"
+#include "code/preset.h"
 #include "core/link/greeting.h"
 #include "math/exact/pack.h"
 #include "wire/random_msg.h"
@@ -585,6 +587,37 @@ static void test_rules(void **state)
     assert_false(decodes(f, f->bytes, codec_encode(&msg, f->bytes)));
 }
 
+/* A size that the command line refuses does not come by another way; a round
+ * of no samples has 0. */
+static void test_sizes_are_those_of_the_command(void **state)
+{
+    static const char *const sizes[] = {"0",     "1e-9", ".0009", ".001",
+                                        ".0011", "1",    "1.01",  "-.1"};
+    struct fixture *f = *state;
+    struct msg msg;
+
+    do
+        make(f, MSG_ASK, &msg);
+    while (msg.ask.what != ASK_SIZE);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        double size;
+        const bool good = preset_size(sizes[i], &size, NULL) == ERR_OK;
+
+        msg.ask.size = strtod(sizes[i], NULL);
+        assert_int_equal(decodes(f, f->bytes, codec_encode(&msg, f->bytes)),
+                         good);
+    }
+    make(f, MSG_ROUND, &msg);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        double size;
+        const bool good = preset_size(sizes[i], &size, NULL) == ERR_OK;
+
+        msg.round.size = strtod(sizes[i], NULL);
+        assert_int_equal(decodes(f, f->bytes, codec_encode(&msg, f->bytes)),
+                         good || msg.round.size == 0);
+    }
+}
+
 /* What a worker says it took goes into delays and plans. */
 static void test_durations_have_a_cap(void **state)
 {
@@ -655,6 +688,7 @@ int main(void)
         cmocka_unit_test(test_ranges_of_many_rows),
         cmocka_unit_test(test_too_many_items_are_refused),
         cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_sizes_are_those_of_the_command),
         cmocka_unit_test(test_durations_have_a_cap),
         cmocka_unit_test(test_control_characters_do_not_travel),
         cmocka_unit_test(test_names),

@@ -1,0 +1,261 @@
+/*
+ * launch.c - `muster launch ENGINE -- train ...`: the table of engines, and
+ * what is the same for all of them: the job, its folder, its key, its workers'
+ * names.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/launch/engine.h"
+#include "learn/address.h"
+#include "node/host/ways.h"
+#include "os/file/file.h"
+
+static const struct engine *const engines[] = {&engine_ssh, &engine_slurm,
+                                               &engine_ranks};
+
+static const struct engine *find_engine(const char *name)
+{
+    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
+        if (name != NULL && strcmp(engines[i]->name, name) == 0)
+            return engines[i];
+    return NULL;
+}
+
+/* --- the job ------------------------------------------------------------- */
+
+/* What another engine would understand is not passed over in silence. */
+static enum err check_options(const struct launch *launch, struct why *why)
+{
+    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
+        for (uint32_t k = 0; k < ENGINE_OPTIONS; k++) {
+            const int id = engines[i]->options[k];
+
+            if (id != 0 && engines[i] != launch->engine &&
+                option_given(&launch->cli->options, id))
+                return why_set(why, ERR_SHAPE, "--%s is for `muster launch %s`",
+                               option_row(id)->name, engines[i]->name);
+        }
+    return ERR_OK;
+}
+
+static enum err check_job(const struct launch *launch, struct why *why)
+{
+    const struct options *options = &launch->cli->options;
+
+    if (options->rest_count > 0 && strcmp(options->rest[0], "train") == 0)
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "launch what? the job stands behind two dashes: `muster "
+                   "launch %s%s -- train data.svm model.txt`",
+                   launch->engine->name,
+                   launch->engine == &engine_ssh     ? " --hosts node1,node2"
+                   : launch->engine == &engine_slurm ? " --workers 4:32"
+                                                     : "");
+}
+
+/* Mistakes are found here, before any machine is asked. */
+static enum err parse_job(struct launch *launch, struct why *why)
+{
+    const struct options *options = &launch->cli->options;
+    struct cli *job = &launch->job;
+    enum err err;
+
+    launch->run->cli = job;
+    job->command = command_find("train");
+    launch->words = options->rest + 1;
+    launch->word_count = options->rest_count - 1;
+    err = options_parse(&job->options, &job->command->shape,
+                        (int)launch->word_count, options->rest + 1, why);
+    launch->key_typed = option_given(&job->options, OPT_TOKEN_FILE);
+    return err;
+}
+
+static enum err check_topology(const struct launch *launch, struct why *why)
+{
+    const char *topology = option_text(&launch->job.options, OPT_TOPOLOGY);
+
+    if (topology != NULL && strcmp(topology, "star") != 0)
+        return why_set(why, ERR_SHAPE,
+                       "launch starts a coordinator and its workers, a star; "
+                       "--topology %s has no coordinator, and its processes "
+                       "are started otherwise: docs/engines.md",
+                       topology);
+    return ERR_OK;
+}
+
+enum err launch_check_free(const struct launch *launch, struct why *why)
+{
+    char path[FILE_PATH_SIZE];
+
+    file_path_in(launch->run->out, LOCK_FILE, path);
+    if (!file_locked(path))
+        return ERR_OK;
+    return why_set(why, ERR_EXISTS,
+                   "%.200s: a run is going on in this folder; `muster stop "
+                   "%.200s` ends it, its state saved",
+                   launch->run->out, launch->run->out);
+}
+
+enum err launch_open_key(struct launch *launch, struct why *why)
+{
+    const char *given = option_text(&launch->job.options, OPT_TOKEN_FILE);
+    enum err err = run_make_folder(launch->run, why);
+
+    if (err != ERR_OK)
+        return err;
+    if (given != NULL && (launch->key_typed || file_exists(given))) {
+        if (strlen(given) >= sizeof launch->token_file)
+            return why_set(why, ERR_RANGE,
+                           "--token-file: the name is too long");
+        (void)snprintf(launch->token_file, sizeof launch->token_file, "%s",
+                       given);
+        return token_given(given, true, &launch->token, why);
+    }
+    (void)snprintf(launch->token_file, sizeof launch->token_file, "%s/%s",
+                   launch->run->out, TOKEN_FILE);
+    return ways_keep_token(launch->run->out, &launch->token, why);
+}
+
+/* Where --listen names one address of this machine, that is what others dial;
+ * else, what they see of it. */
+static enum err choose_dial(struct launch *launch, struct why *why)
+{
+    const struct options *job = &launch->job.options;
+    const char *listen = option_text(job, OPT_LISTEN);
+    struct net_address address = {.host = ""};
+    char text[ADDRESS_SIZE];
+
+    if (option_text(job, OPT_INTERFACE) != NULL) {
+        const enum err err = address_of_interface(
+            option_text(job, OPT_INTERFACE), listen, text, why);
+
+        if (err != ERR_OK)
+            return err;
+        listen = text;
+    }
+    if (listen == NULL)
+        return ERR_OK;
+    if (net_parse(listen, &address, why) != ERR_OK)
+        return why_in(why, ERR_RANGE, "--listen");
+    if (strcmp(address.host, "0.0.0.0") == 0 || strcmp(address.host, "::") == 0)
+        return ERR_OK;
+    (void)snprintf(launch->dial, sizeof launch->dial,
+                   strchr(address.host, ':') == NULL ? "%.250s" : "[%.250s]",
+                   address.host[0] == '\0' ? "127.0.0.1" : address.host);
+    return ERR_OK;
+}
+
+/* --- stations ---------------------------------------------------------------
+ */
+
+static enum err make_stations(struct launch *launch, struct why *why)
+{
+    const struct hosts *hosts = &launch->hosts;
+    char(*names)[NAME_SIZE] = mem_new(hosts->slots, sizeof *names);
+    uint32_t at = 0;
+    enum err err;
+
+    launch->stations = mem_new(hosts->slots, sizeof *launch->stations);
+    launch->places = mem_new(hosts->count, sizeof *launch->places);
+    if (names == NULL || launch->stations == NULL || launch->places == NULL) {
+        mem_free(names);
+        return why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
+    }
+    err = hosts_name(hosts, names, why);
+    for (uint32_t i = 0; i < hosts->count; i++)
+        for (uint32_t k = 0; k < hosts->list[i].slots; k++) {
+            launch->stations[at].host = i;
+            memcpy(launch->stations[at].name, names[at], NAME_SIZE);
+            at++;
+        }
+    launch->station_count = at;
+    mem_free(names);
+    return err;
+}
+
+/* --- the command --------------------------------------------------------- */
+
+static void close_launch(struct launch *launch)
+{
+    if (launch->run != NULL && launch->run->made)
+        run_close_folder(launch->run); /* If nothing was begun. */
+    token_close(&launch->token);
+    hosts_close(&launch->hosts);
+    mem_free(launch->stations);
+    mem_free(launch->places);
+    options_close(&launch->job.options);
+    mem_free(launch->run);
+}
+
+/* --help and --print-config of the job ask, and start nothing. */
+static bool only_asks(struct launch *launch)
+{
+    const struct options *job = &launch->job.options;
+
+    if (option_flag(job, OPT_HELP))
+        help_of(launch->job.command, job->help_all);
+    else if (option_flag(job, OPT_PRINT_CONFIG))
+        config_print(&launch->job);
+    else
+        return false;
+    return true;
+}
+
+static int run_launch(struct launch *launch)
+{
+    struct why why = {0};
+    int code;
+    enum err err = check_job(launch, &why);
+
+    if (err == ERR_OK)
+        err = check_options(launch, &why);
+    if (err == ERR_OK)
+        err = launch->engine->parse(launch, &why);
+    if (err == ERR_OK)
+        err = parse_job(launch, &why);
+    if (err == ERR_OK && only_asks(launch))
+        return EXIT_DONE;
+    if (err == ERR_OK)
+        err = check_topology(launch, &why);
+    if (err == ERR_OK && launch->engine->follow != NULL &&
+        launch->engine->follow(launch, &code))
+        return code;
+    if (err == ERR_OK)
+        err = run_choose_folder(launch->run, &why);
+    if (err == ERR_OK && !option_flag(&launch->cli->options, OPT_PRINT))
+        err = launch_check_free(launch, &why);
+    if (err == ERR_OK && launch->engine->submit != NULL)
+        return launch->engine->submit(launch);
+    if (err == ERR_OK)
+        err = make_stations(launch, &why);
+    if (err == ERR_OK)
+        err = choose_dial(launch, &why);
+    if (err == ERR_OK)
+        err = launch_open_key(launch, &why);
+    return err == ERR_OK ? supervise(launch) : say_why(launch->cli, err, &why);
+}
+
+int launch_command(struct cli *cli)
+{
+    const char *name = option_text(&cli->options, OPT_ENGINE);
+    struct launch launch = {
+        .cli = cli,
+        .engine = find_engine(name),
+        .run = mem_new(1, sizeof *launch.run),
+    };
+    int code;
+
+    if (launch.engine == NULL) {
+        mem_free(launch.run);
+        return say_error(cli, EXIT_USAGE,
+                         "with what? `muster launch ssh --hosts node1,node2 -- "
+                         "train data.svm model.txt`");
+    }
+    if (launch.run == NULL)
+        return say_error(cli, EXIT_FAILED, "out of memory");
+    code = run_launch(&launch);
+    close_launch(&launch);
+    return code;
+}

@@ -1,0 +1,1 @@
+"$MUSTER" launch --help

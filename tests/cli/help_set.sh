@@ -1,0 +1,1 @@
+"$MUSTER" set --help

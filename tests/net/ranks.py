@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""`muster launch ranks` where srun's variables are set by hand: a key of the
+user's, a script between launcher and rank, a run that is resumed, and one that
+is not there.  Real launchers: mpi.py, tests/engines/slurm.py."""
+
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
+from cluster import DEADLINE_S, MUSTER, Tap, run, train  # noqa: E402
+
+del os.environ["MUSTER_OPTIM"]  # It would beat the option of a run resumed.
+JOB = ["gen:gmm:2000,10", "--chunk-rows", "64", "--optim", "gd", "--tol", "0",
+       "--accuracy", "0"]
+RANKS = 2
+# A process between the launcher and muster, which stays there.
+WRAPPED = ["sh", "-c", '"$@"; exit $?', "sh"]
+
+
+def rank(number, *words, launch=(), wrapped=()):
+    return subprocess.Popen(
+        [*wrapped, MUSTER, "launch", "ranks", *launch, "--", "train",
+         *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, env={
+            **os.environ, "SLURM_PROCID": str(number),
+            "SLURM_STEP_NUM_TASKS": str(RANKS), "SLURM_STEP_NUM_NODES": "1"})
+
+
+def all_ranks(*words, launch=(), wrapped=()):
+    """[(status, stdout, stderr)] of each."""
+    processes = [rank(i, *words, launch=launch, wrapped=wrapped)
+                 for i in range(RANKS)]
+    ends = [process.communicate(timeout=DEADLINE_S) for process in processes]
+    return [(process.returncode, *end)
+            for process, end in zip(processes, ends)]
+
+
+def check_all(tap, name, ends, steps):
+    """Both ended well, with one machine's model, and both computed."""
+    (code, out, err), (other, other_out, other_err) = ends
+    tap.ok(code == 0 and other == 0, f"{name}: both end well",
+           f"{code}, {other}\n{err}{other_err}")
+    result = json.loads(out) if code == 0 else {}
+    alone = train(*JOB, "--steps", steps)
+    tap.ok(result.get("hash") == alone["hash"], f"{name}: one hash", out)
+    tap.ok(result.get("workers", {}).get("joined") == RANKS,
+           f"{name}: both computed", out)
+    tap.ok(other_out == "", f"{name}: rank 0 alone prints", other_out)
+
+
+def main():
+    tap = Tap()
+    run("token", "new", "K")
+    key = ["--token-file", "K"]
+    json_out = ["--format", "json", "-q"]
+    check_all(tap, "own key", all_ranks(
+        *JOB, "--steps", 200, "--out", "r", *key, launch=json_out), 200)
+    check_all(tap, "resumed", all_ranks(
+        "--steps", 400, "--resume=r", launch=json_out), 400)
+    check_all(tap, "in a script", all_ranks(
+        *JOB, "--steps", 200, "--out", "s", launch=json_out,
+        wrapped=WRAPPED), 200)
+    lost = all_ranks("--steps", 9, "--resume=typo")
+    tap.ok(lost[0][0] != 0 and "typo" in lost[0][2],
+           "no run to resume: rank 0 says so", str(lost))
+    tap.ok(lost[1][0] != 0 and lost[1][1:] == ("", ""),
+           "no run to resume: the other ends, and does not wait", str(lost))
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
