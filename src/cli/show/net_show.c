@@ -94,8 +94,9 @@ enum err net_needs(const struct neural *net, uint32_t micro, uint32_t threads,
         return err;
     made.all.bytes += images;
     made.one.bytes += images;
-    if (vector <= OUTBOX_SHORT_BYTES)
-        made.one.bytes += vector;
+    /* A piece's answer leaves while the next is computed: the sums twice, or,
+     * where they are too long for that, the connection full both ways. */
+    made.one.bytes += vector <= OUTBOX_SHORT_BYTES ? vector : made.link;
     *needs = made;
     return ERR_OK;
 }
