@@ -308,6 +308,20 @@ const char *lab_link(struct lab *lab, const char *name, const char *instead)
     return lab->err == ERR_OK ? name : NULL;
 }
 
+json_t *lab_read(struct lab *lab, const char *name)
+{
+    char path[LAB_PATH + NAME_ROOM];
+    json_t *found = NULL;
+
+    (void)snprintf(path, sizeof path, "%s/%s", lab->folder, name);
+    if (lab->err == ERR_OK)
+        found = json_load_file(path, 0, NULL);
+    if (lab->err == ERR_OK && found == NULL)
+        fail(lab, why_set(&lab->why, ERR_FORMAT, "%s: cannot be read as JSON",
+                          path));
+    return found;
+}
+
 void lab_file(struct lab *lab, const char *name, const char *text)
 {
     char path[LAB_PATH + NAME_ROOM];

@@ -96,6 +96,8 @@ void lab_processors(struct lab *lab, uint32_t most);
 /* Say how many of the runs diverged, if any did. */
 void lab_tell_diverged(struct lab *lab);
 
+/* JSON that a run left in the folder: the caller's; NULL after a failure. */
+json_t *lab_read(struct lab *lab, const char *name);
 /* A small file in the folder, for runs to read. */
 void lab_file(struct lab *lab, const char *name, const char *text);
 
