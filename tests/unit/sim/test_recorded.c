@@ -40,7 +40,7 @@ static const struct recorded recorded[] = {
 static const size_t recorded_count = sizeof recorded / sizeof *recorded;
 
 /* "steal", "auto from steal", "followed steal", "batches steal", "network
- * steal": from the line on the seed. */
+ * steal", "ring": from the line on the seed. */
 static void code_of(const char *line, char code[CODE_SIZE])
 {
     const char *at = strstr(line, "code ");
@@ -55,6 +55,10 @@ static void code_of(const char *line, char code[CODE_SIZE])
     else if (strstr(line, "batches") != NULL)
         kind = "batches ";
     at += strlen("code ");
+    if (strstr(line, "a ring, not code ") != NULL) { /* It only drew one. */
+        (void)snprintf(code, CODE_SIZE, "ring");
+        return;
+    }
     (void)snprintf(code, CODE_SIZE, "%s%.*s", kind, (int)(end - at), at);
 }
 
