@@ -3,8 +3,9 @@
  *
  * Seats are given up to newcomers alone, and only those of who is gone or was
  * never met: bits of sets stand for them.  A seat with a link has been greeted
- * on it.  Of two links between the same two processes the one that the higher
- * name dialled stays, on both sides.
+ * on it.  Of two links between the same two processes the one that is in use
+ * stays; of two that were dialled at once that of the higher name, on both
+ * sides.
  */
 #include <stdio.h>
 #include <string.h>
@@ -265,20 +266,43 @@ static bool dialled_by_higher(const struct peer *p, uint32_t seat,
     return mine == (strcmp(p->options.name, p->seats[seat].name) > 0);
 }
 
+/* Shall the old link to that process stay?  Views may stand on one that both
+ * use: whoever dialled a second one did not know whom it would find there, and
+ * goes by what is said here.  Else both may have dialled at once, and go by
+ * names; so does who dialled in any case, as the other side has chosen. */
+static bool old_stays(const struct peer *p, uint32_t index, uint32_t link)
+{
+    const struct peer_seat *seat = &p->seats[index];
+    const bool fresh = p->now - seat->heard_at < 2 * p->options.beat_us;
+
+    if (link < PEER_DIALLED && fresh &&
+        (seat->told || seat->link < PEER_DIALLED))
+        return true;
+    return dialled_by_higher(p, index, seat->link) &&
+           !dialled_by_higher(p, index, link);
+}
+
 /* A new link to one that has one: true if the new one is closed. */
 static bool resolve(struct peer *p, uint32_t index, uint32_t link,
                     uint64_t incarnation, struct actions *actions)
 {
     const struct peer_seat *seat = &p->seats[index];
+    const bool same = seat->incarnation == incarnation;
     bool old;
 
     if (seat->link == PEER_NO_LINK || seat->link == link)
         return false;
-    if (seat->incarnation == incarnation)
-        old = dialled_by_higher(p, index, seat->link) &&
-              !dialled_by_higher(p, index, link);
+    if (same)
+        old = old_stays(p, index, link);
     else /* NAME-1: one name, one living peer. */
         old = p->now - seat->heard_at < 2 * p->options.beat_us;
+    if (old && same && link < PEER_DIALLED &&
+        (seat->told || seat->link >= PEER_DIALLED)) {
+        /* It has met this peer, and without a word it would go on looking for
+         * its contact. */
+        turn_away(p, link, "there is a link already", actions);
+        return true;
+    }
     if (old) {
         actions_add(actions, ACTION_CLOSE)->link = link;
         links_down(p, link);

@@ -97,6 +97,56 @@ static void test_another_answers(void **state)
     close_scene(scene);
 }
 
+static bool rejects(const struct scene *scene, uint32_t link)
+{
+    for (uint32_t i = 0; i < scene->actions.count; i++) {
+        const struct action *action = &scene->actions.list[i];
+
+        if (action->kind == ACTION_SEND && action->link == link &&
+            action->msg.kind == MSG_REJECT)
+            return true;
+    }
+    return false;
+}
+
+/* The contact of `who` is this peer, which dialled it first: `who` looks for
+ * its contact nevertheless, and may be of a higher or a lower name.  The view
+ * that stands on the first link goes on, and the other is told to look no
+ * more. */
+static void second_dial(uint32_t who, const char *name)
+{
+    struct scene *scene = open_with(1u << A);
+
+    for (uint32_t i = 0; i < 50 && !scene->dialled[1]; i++) {
+        scene->now += 30 * MS_US;
+        step(scene, (struct event){.kind = EVENT_TIME});
+        roster(scene, A); /* It is not silent. */
+    }
+    assert_true(scene->dialled[1]); /* B or D: by A's word. */
+    scene->dialled[1] = false;
+    scene->roads[LINKS + 1].up = true;
+    step(scene,
+         (struct event){.kind = EVENT_LINK_UP, .link = PEER_DIALLED + 1});
+    meet(scene, LINKS + 1, who);
+    roster(scene, LINKS + 1);
+    assert_int_equal(scene->machine.seats[seat_of(scene, name)].link,
+                     PEER_DIALLED + 1);
+    scene->roads[3].up = true;
+    meet(scene, 3, who);
+    assert_true(rejects(scene, 3));
+    assert_int_equal(scene->machine.seats[seat_of(scene, name)].link,
+                     PEER_DIALLED + 1);
+    assert_false(scene->machine.broken);
+    close_scene(scene);
+}
+
+static void test_contact_that_came_first(void **state)
+{
+    (void)state;
+    second_dial(B, "b");
+    second_dial(D, "d");
+}
+
 /* Is one that greets so turned away, and with what words? */
 static bool is_refused(struct scene *scene, const struct msg_meet *meet,
                        const char *words)
@@ -349,6 +399,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_another_answers),
+        cmocka_unit_test(test_contact_that_came_first),
         cmocka_unit_test(test_other_bounds),
         cmocka_unit_test(test_highest_number),
         cmocka_unit_test(test_names_without_end),
