@@ -7,13 +7,14 @@ import os
 import random
 import select
 import signal
+import socket
 import sys
 from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
 import journal
-from cluster import (Tap, Train, address_of, happens, kill, run, status,
-                     train, wait_for)
+from cluster import (DEADLINE_S, Tap, Train, address_of, happens, kill, run,
+                     status, train, wait_for)
 from wire import VERSION, Peer, hello, meet, reject_text
 
 SEED = int(os.environ.get("MUSTER_TEST_SEED", "1"))
@@ -262,6 +263,36 @@ def elsewhere(tap):
                page)
 
 
+def stranger(tap):
+    """Where a dead peer was, another program answers: it is dialled again and
+    again, and told of once."""
+    key = ["--token-file", "cluster.token"]
+    flags = [*LONG[:-1], 10 ** 6, *RING, "--workers", 2, "--listen",
+             "127.0.0.1:0", *key]
+    first = Train(*flags, "--name", "one", "--out", "s-one", "--chaos",
+                  "kill:one@20")
+    host, port = address_of("s-one").rsplit(":", 1)
+    second = Train(*flags, "--name", "two", "--out", "s-two", "--peers",
+                   f"{host}:{port}")
+    first.finish()
+    with socket.socket() as door:
+        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        door.bind((host, int(port)))
+        door.listen()
+        door.settimeout(DEADLINE_S)
+        for _ in range(4):
+            guest, _ = door.accept()
+            with guest:
+                guest.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                guest.settimeout(DEADLINE_S)
+                while guest.recv(4096):
+                    pass
+    assert run("stop", "s-two", *key).returncode == 0
+    said = second.finish()["stderr"]
+    tap.equal(said.count("does not hold the key"), 1,
+              "a stranger at a peer's address is told of once")
+
+
 def main():
     tap = Tap()
     wanted = train(*LONG)["hash"]
@@ -271,6 +302,7 @@ def main():
     resume(tap, wanted)
     intruders(tap)
     elsewhere(tap)
+    stranger(tap)
     asked(tap)
     one_here(tap)
     refused(tap)

@@ -13,6 +13,8 @@
 #include "base/bugs.h"
 #include "core/ring/peer_parts.h"
 
+#define CONTACT_BEATS 4 /* So many pass before others are dialled meanwhile. */
+
 uint32_t links_seat(const struct peer *p, uint32_t link)
 {
     for (uint32_t i = 1; i < p->seat_count; i++)
@@ -477,14 +479,20 @@ static bool is_linked(const struct peer *p)
     return false;
 }
 
-/* May this seat be dialled from here, now or later? */
-static bool may_dial(const struct peer *p, uint32_t index)
+/* When this seat may be dialled from here; TIME_NEVER: it may not.  It may be
+ * the one that is dialled as contact right now, which tells soon; but where
+ * packets are swallowed, nobody does. */
+static time_us dial_time(const struct peer *p, uint32_t index)
 {
     const struct peer_seat *seat = &p->seats[index];
+    const time_us told = p->contact_at + CONTACT_BEATS * p->options.beat_us;
 
-    return seat->link == PEER_NO_LINK && seat->dialled == PEER_NO_LINK &&
-           p->contact_link == PEER_NO_LINK && /* Who knows whom that is? */
-           seat->place[0] != '\0' && !seat->done && !seat->banned;
+    if (seat->link != PEER_NO_LINK || seat->dialled != PEER_NO_LINK ||
+        seat->place[0] == '\0' || seat->done || seat->banned)
+        return TIME_NEVER;
+    return p->contact_link != PEER_NO_LINK && told > seat->dial_at
+               ? told
+               : seat->dial_at;
 }
 
 /* Others may have come first, of whom its contact knows nothing. */
@@ -521,7 +529,7 @@ static void dial(struct peer *p, struct actions *actions)
         action->place = p->options.contact;
     }
     for (uint32_t i = 1; i < p->seat_count; i++) {
-        if (!may_dial(p, i) || p->now < p->seats[i].dial_at)
+        if (p->now < dial_time(p, i))
             continue;
         number = free_number(p);
         if (number >= PEER_DIALLED + PEERS_MAX) {
@@ -625,8 +633,8 @@ time_us links_due(const struct peer *p)
             at = sooner(at, seat->heard_at + dead);
         else if (seat->dialled != PEER_NO_LINK)
             at = sooner(at, seat->dial_at + dead);
-        else if (may_dial(p, i))
-            at = sooner(at, seat->dial_at);
+        else
+            at = sooner(at, dial_time(p, i));
     }
     return at;
 }

@@ -4,7 +4,9 @@
 #include "node/host/reject_log.h"
 
 #include <inttypes.h>
+#include <string.h>
 
+#include "base/quick.h"
 #include "os/log.h"
 
 void reject_log_end(struct reject_log *log)
@@ -27,4 +29,17 @@ void reject_log_add(struct reject_log *log, time_us now, const char *sentence)
     }
     log->lines++;
     log_line("%s", sentence);
+}
+
+void reject_log_once(struct reject_log *log, time_us now, const char *sentence)
+{
+    const uint64_t name = quick_u64(sentence, strlen(sentence), 0);
+    const uint32_t known =
+        log->said_count < REJECT_LOG_SAID ? log->said_count : REJECT_LOG_SAID;
+
+    for (uint32_t i = 0; i < known; i++)
+        if (log->said[i] == name)
+            return;
+    log->said[log->said_count++ % REJECT_LOG_SAID] = name;
+    reject_log_add(log, now, sentence);
 }

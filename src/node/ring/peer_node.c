@@ -140,7 +140,6 @@ static void on_refused(void *context, uint32_t number, const char *why)
 {
     struct node *node = context;
 
-    log_line("%s", why);
     if (number != PEER_DIALLED || node->core.met)
         return;
     node->err = why_set(node->why, ERR_DENIED, "%s", why);

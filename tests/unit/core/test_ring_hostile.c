@@ -97,6 +97,27 @@ static void test_another_answers(void **state)
     close_scene(scene);
 }
 
+/* Where the contact is, packets are swallowed; others, of whom one came and
+ * told, are dialled before it is given up. */
+static void test_silent_contact(void **state)
+{
+    static const uint8_t with_contact[] = {64 + 16};
+    struct scene *scene = open_scene(with_contact, 1);
+
+    (void)state;
+    step(scene, (struct event){.kind = EVENT_TIME});
+    assert_true(scene->dialled[0]);
+    scene->roads[B].up = true;
+    meet(scene, B, B);
+    for (uint32_t i = 0; i < 10; i++) {
+        scene->now += 30 * MS_US;
+        roster(scene, B);
+    }
+    assert_int_equal(scene->machine.contact_link, PEER_DIALLED);
+    assert_true(scene->dialled[1]); /* A: its place is known. */
+    close_scene(scene);
+}
+
 static bool rejects(const struct scene *scene, uint32_t link)
 {
     for (uint32_t i = 0; i < scene->actions.count; i++) {
@@ -399,6 +420,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_another_answers),
+        cmocka_unit_test(test_silent_contact),
         cmocka_unit_test(test_contact_that_came_first),
         cmocka_unit_test(test_other_bounds),
         cmocka_unit_test(test_highest_number),
