@@ -253,6 +253,8 @@ int join_command(struct cli *cli)
     int code;
     enum err err;
 
+    if (launcher_check(&self, &why) != ERR_OK)
+        say_aloud("muster: %s; it joins as none of them", why.text);
     if (option_given(options, OPT_DATA_PRIVATE)) {
         join.own = input_options(&options->recipe);
         join.own.spec = option_text(options, OPT_DATA_PRIVATE);

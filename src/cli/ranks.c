@@ -109,6 +109,9 @@ enum err ranks_open(struct cli *cli, struct why *why)
 
     if (cli->ranks != NULL)
         return ERR_OK;
+    err = launcher_check(&launcher, why);
+    if (err != ERR_OK)
+        return err;
     if (!mpi_built && launcher.mpi != NULL)
         become_rank(&launcher);
     err = mpi_open(&the_ranks.all, why);
@@ -125,7 +128,10 @@ enum err ranks_open(struct cli *cli, struct why *why)
 void ranks_warn(const struct cli *cli)
 {
     const struct launcher launcher = launcher_find();
+    struct why why = {0};
 
+    if (launcher_check(&launcher, &why) != ERR_OK && !cli->led)
+        say_aloud("muster: %s; it trains by itself", why.text);
     if (launcher.size < 2 || launcher.rank > 0 || launcher.inherited ||
         cli->led)
         return;

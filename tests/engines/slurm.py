@@ -142,10 +142,11 @@ def finishes(tap, slurm):
            "... on the hash of one machine")
 
 
-def srun(count, *words):
+def srun(count, *words, more=()):
     return subprocess.Popen(
         ["srun", "-n", str(count), MUSTER, *words], stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, **dict(more)})
 
 
 def ranks(tap, slurm):
@@ -173,6 +174,13 @@ def ranks(tap, slurm):
     code, out, err = finish(srun(2, "train", SMALL, "--steps", "3", "-q"))
     tap.ok(code == 0 and err.count("2 processes of this command") == 1,
            "srun: two trainings are told", err)
+    code, out, err = finish(srun(
+        2, "launch", "ranks", "--", "train", SMALL, "--steps", "60", "--out",
+        "nested", more={"OMPI_COMM_WORLD_RANK": "0",
+                        "OMPI_COMM_WORLD_SIZE": "1"}))
+    tap.ok(code == 0 and out.count(perfect_hash()) == 1,
+           "srun in a shell of mpirun's: one training by the ranks of Slurm",
+           f"{code} {out} {err}")
 
 
 def rank_of(pid):

@@ -19,18 +19,31 @@ RANKS = 2
 WRAPPED = ["sh", "-c", '"$@"; exit $?', "sh"]
 
 
-def rank(number, *words, launch=(), wrapped=()):
+# What srun starts knows its own number; a script that it starts stays.
+STEP = ["sh", "-c", 'export SLURM_TASK_PID=$$; exec "$@"', "sh"]
+# Left from an mpirun that started the shell in which srun was called.
+STALE = {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1",
+         "OMPI_COMM_WORLD_LOCAL_SIZE": "1", "PMIX_RANK": "0"}
+# A daemon of mpirun's, the one task of a step on its machine, which starts
+# a rank.
+DAEMON = ["sh", "-c", 'export SLURM_TASK_PID=$$; exec sh -c \'env '
+          'OMPI_COMM_WORLD_RANK=$RANK OMPI_COMM_WORLD_SIZE=2 '
+          'OMPI_COMM_WORLD_LOCAL_SIZE=2 "$@"; exit $?\' sh "$@"', "sh"]
+
+
+def rank(number, *words, launch=(), wrapped=(), more=()):
     return subprocess.Popen(
         [*wrapped, MUSTER, "launch", "ranks", *launch, "--", "train",
          *map(str, words)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, env={
             **os.environ, "SLURM_PROCID": str(number),
-            "SLURM_STEP_NUM_TASKS": str(RANKS), "SLURM_STEP_NUM_NODES": "1"})
+            "SLURM_STEP_NUM_TASKS": str(RANKS), "SLURM_STEP_NUM_NODES": "1",
+            "RANK": str(number), **dict(more)})
 
 
-def all_ranks(*words, launch=(), wrapped=()):
+def all_ranks(*words, launch=(), wrapped=(), more=()):
     """[(status, stdout, stderr)] of each."""
-    processes = [rank(i, *words, launch=launch, wrapped=wrapped)
+    processes = [rank(i, *words, launch=launch, wrapped=wrapped, more=more)
                  for i in range(RANKS)]
     ends = [process.communicate(timeout=DEADLINE_S) for process in processes]
     return [(process.returncode, *end)
@@ -50,6 +63,24 @@ def check_all(tap, name, ends, steps):
     tap.ok(other_out == "", f"{name}: rank 0 alone prints", other_out)
 
 
+def nested(tap, json_out):
+    """Variables of two launchers: the nearer one's are true."""
+    check_all(tap, "srun in a shell of mpirun's", all_ranks(
+        *JOB, "--steps", 200, "--out", "n1", launch=json_out, wrapped=STEP,
+        more=STALE), 200)
+    check_all(tap, "... in a script", all_ranks(
+        *JOB, "--steps", 200, "--out", "n2", launch=json_out,
+        wrapped=[*STEP, *WRAPPED], more=STALE), 200)
+    check_all(tap, "mpirun in a step of Slurm's", all_ranks(
+        *JOB, "--steps", 200, "--out", "n3", launch=json_out, wrapped=DAEMON,
+        more={"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "1"}), 200)
+    unclear = all_ranks(*JOB, "--steps", 200, "--out", "n4", more=STALE)
+    tap.ok(all(code == 2 and "OMPI_COMM_WORLD_RANK says rank 0 and "
+               f"SLURM_PROCID rank {i}" in err
+               for i, (code, _, err) in enumerate(unclear)),
+           "two launchers at once: nobody is believed", str(unclear))
+
+
 def main():
     tap = Tap()
     run("token", "new", "K")
@@ -62,6 +93,7 @@ def main():
     check_all(tap, "in a script", all_ranks(
         *JOB, "--steps", 200, "--out", "s", launch=json_out,
         wrapped=WRAPPED), 200)
+    nested(tap, json_out)
     lost = all_ranks("--steps", 9, "--resume=typo")
     tap.ok(lost[0][0] != 0 and "typo" in lost[0][2],
            "no run to resume: rank 0 says so", str(lost))

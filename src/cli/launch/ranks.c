@@ -76,9 +76,12 @@ static void add_option(struct words *words, const struct options *typed, int id,
 
 static enum err find_ranks(struct launch *launch, struct why *why)
 {
+    const struct launcher self = launcher_find();
+    const enum err err = launcher_check(&self, why);
+
     (void)launch;
-    if (launcher_find().size > 0)
-        return ERR_OK;
+    if (err != ERR_OK || self.size > 0)
+        return err;
     return why_set(why, ERR_SHAPE,
                    "launch ranks is for processes that srun, mpirun or mpiexec "
                    "has started: `srun -n 8 muster launch ranks -- train ... "

@@ -10,6 +10,9 @@
  * Whoever such a process starts has its environment: its parent has the same
  * variables, which a launcher itself has not.  It may be the one that a script
  * was started for, or one of many.
+ *
+ * So variables of two launchers may be there: of mpirun in a step of Slurm's,
+ * or of srun in a script that mpirun has started.  The nearer one is right.
  */
 #include <stddef.h>
 #include <stdlib.h>
@@ -18,7 +21,8 @@
 #include "os/run/process.h"
 #include "os/run/threads.h"
 
-#define NUMBER_MAX 1000000u /* Of no launcher's ranks. */
+#define NUMBER_MAX  (1u << 30) /* Of no launcher's ranks. */
+#define PARENTS_MAX 64u        /* Scripts in scripts. */
 
 /* NUMBER_MAX: it is not there, or no number. */
 static uint32_t read_number(const char *variable)
@@ -40,38 +44,131 @@ static uint32_t number_of(const char *variable)
     return number == NUMBER_MAX ? 0 : number;
 }
 
+/* How a launcher tells. */
+struct variables {
+    const char *rank, *size, *here, *mpi;
+    bool of_srun; /* srun may tell so, too (--mpi=pmix, --mpi=pmi2). */
+};
+
+static const struct variables mpis[] = {
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+     "OMPI_COMM_WORLD_LOCAL_SIZE", "openmpi", false},
+    {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", NULL, "openmpi", true},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "mpich", true},
+};
+static const struct variables srun = {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
+                                      NULL, NULL, false};
+
+static bool is_told(const struct variables *by)
+{
+    const uint32_t rank = read_number(by->rank);
+    const uint32_t size = number_of(by->size);
+
+    return rank < NUMBER_MAX && (size == 0 || rank < size) &&
+           (by->mpi != NULL || size > 0);
+}
+
+/* The same rank of the same number, as far as both are told? */
+static bool say_the_same(const struct variables *a, const struct variables *b)
+{
+    const uint32_t sizes[] = {number_of(a->size), number_of(b->size)};
+
+    return read_number(a->rank) == read_number(b->rank) &&
+           (sizes[0] == 0 || sizes[1] == 0 || sizes[0] == sizes[1]);
+}
+
+/* Which of two launchers is the nearer, if both have told; NULL: that cannot be
+ * seen.  Of all processes from this one upwards the first that began without
+ * one's variables is that launcher, or below it.  Those of srun begin with the
+ * process that it names, whose parent belongs to root. */
+static const struct variables *nearer(const struct variables *a,
+                                      const struct variables *b)
+{
+    const uint32_t task = b == &srun ? number_of("SLURM_TASK_PID") : 0;
+    uint32_t pid = process_own_pid();
+
+    for (uint32_t up = 0; up < PARENTS_MAX; up++) {
+        bool has_a, has_b;
+
+        if (pid == task)
+            return b;
+        pid = process_parent(pid);
+        if (pid == 0 || !process_began_with(pid, a->rank, &has_a) ||
+            !process_began_with(pid, b->rank, &has_b) || (!has_a && !has_b))
+            return NULL;
+        if (!has_a || !has_b)
+            return has_a ? b : a;
+    }
+    return NULL;
+}
+
+/* One of the two; NULL: it is unclear. */
+static const struct variables *choose(const struct variables *a,
+                                      const struct variables *b)
+{
+    const struct variables *near;
+
+    if (a == NULL || b == NULL)
+        return a == NULL ? b : a;
+    /* One launcher may tell in two ways. */
+    if (say_the_same(a, b) &&
+        (a->mpi == b->mpi || (b == &srun && a->of_srun)))
+        return a;
+    near = nearer(a, b);
+    return near == NULL && say_the_same(a, b) ? a : near;
+}
+
+static struct launcher told_by(const struct variables *by)
+{
+    const uint32_t size = number_of(by->size);
+    struct launcher launcher = {
+        .mpi = by->mpi, .rank = read_number(by->rank), .size = size};
+
+    if (by->here != NULL)
+        launcher.here = number_of(by->here);
+    else if (number_of("SLURM_STEP_NUM_NODES") == 1)
+        launcher.here = size;
+    (void)!process_began_with(process_parent(process_own_pid()), by->rank,
+                              &launcher.inherited);
+    return launcher;
+}
+
 struct launcher launcher_find(void)
 {
-    static const struct {
-        const char *rank, *size, *here, *mpi;
-    } known[] = {
-        {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
-         "OMPI_COMM_WORLD_LOCAL_SIZE", "openmpi"},
-        {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", NULL, "openmpi"},
-        {"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS", "mpich"},
-        {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", NULL, NULL},
-    };
-    struct launcher none = {.mpi = NULL};
+    const struct variables *const step = is_told(&srun) ? &srun : NULL;
+    const struct variables *by = NULL;
 
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        const uint32_t rank = read_number(known[i].rank);
-        const uint32_t size = number_of(known[i].size);
-        const bool slurm = number_of("SLURM_STEP_NUM_NODES") == 1;
+    for (size_t i = 0; i < sizeof mpis / sizeof *mpis; i++) {
+        const struct variables *const other = &mpis[i];
+        const struct variables *const last = by;
+        const struct variables *chosen;
 
-        if (rank == NUMBER_MAX || (size > 0 && rank >= size) ||
-            (known[i].mpi == NULL && size == 0))
+        if (!is_told(other))
             continue;
-        return (struct launcher){
-            .mpi = known[i].mpi,
-            .rank = rank,
-            .size = size,
-            .here = known[i].here != NULL ? number_of(known[i].here)
-                    : slurm               ? size
-                                          : 0,
-            .inherited = process_parent_has(known[i].rank),
-        };
+        chosen = choose(other, step);
+        if (chosen == NULL)
+            return (struct launcher){.unclear = {other->rank, srun.rank}};
+        if (chosen == step)
+            continue; /* Left from before the step. */
+        by = choose(last, other);
+        if (by == NULL)
+            return (struct launcher){.unclear = {last->rank, other->rank}};
     }
-    return none;
+    if (by == NULL)
+        by = step;
+    return by == NULL ? (struct launcher){.mpi = NULL} : told_by(by);
+}
+
+enum err launcher_check(const struct launcher *launcher, struct why *why)
+{
+    if (launcher->unclear[0] == NULL)
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "%s says rank %u and %s rank %u: this process has the "
+                   "variables of two launchers, and which of them started it "
+                   "cannot be told; unset those of the other one",
+                   launcher->unclear[0], read_number(launcher->unclear[0]),
+                   launcher->unclear[1], read_number(launcher->unclear[1]));
 }
 
 uint32_t launcher_threads(const struct launcher *launcher)

@@ -33,8 +33,14 @@ struct launcher {
     uint32_t size;  /* Ranks in all; 0: this is none. */
     uint32_t here;  /* Of them on this machine; 0: that is not told. */
     bool inherited; /* It was told its parent, too: a script, say. */
+    /* Variables of two launchers that say different ranks, and it cannot be
+     * told which of them started this process; else NULL.  Then it is none. */
+    const char *unclear[2];
 };
 struct launcher launcher_find(void);
+/* ERR_SHAPE: it is unclear; `why` says between which two. */
+MUST_CHECK enum err launcher_check(const struct launcher *launcher,
+                                   struct why *why);
 /* A rank's share of its machine; all of it, if this is none. */
 uint32_t launcher_threads(const struct launcher *launcher);
 

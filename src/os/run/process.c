@@ -20,6 +20,8 @@
 #include "os/log.h"
 #include "os/run/pages.h"
 
+#define PROC_STAT_SIZE 512u
+
 /* There only in builds that measure coverage, whose counters would be written
  * by exit() alone. */
 extern void __gcov_dump(void) __attribute__((weak));
@@ -177,20 +179,39 @@ uint32_t process_own_pid(void)
     return (uint32_t)getpid();
 }
 
-bool process_parent_has(const char *variable)
+uint32_t process_parent(uint32_t pid)
+{
+    char path[32], text[PROC_STAT_SIZE];
+    const char *at = NULL;
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "/proc/%u/stat", (unsigned)pid);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return 0;
+    if (fgets(text, sizeof text, file) != NULL)
+        at = strrchr(text, ')'); /* A name may have any letters. */
+    (void)fclose(file);
+    /* ") S 123": its state, its parent. */
+    return at == NULL || strlen(at) < 5 ? 0
+                                        : (uint32_t)strtoul(at + 4, NULL, 10);
+}
+
+bool process_began_with(uint32_t pid, const char *variable, bool *has)
 {
     const size_t length = strlen(variable);
     char path[32];
     size_t matched = 0; /* Letters of this entry; SIZE_MAX: it is another. */
-    bool found = false;
+    bool found = false, any = false;
     int letter;
     FILE *file;
 
-    (void)snprintf(path, sizeof path, "/proc/%d/environ", (int)getppid());
+    (void)snprintf(path, sizeof path, "/proc/%u/environ", (unsigned)pid);
     file = fopen(path, "re");
     if (file == NULL)
         return false;
     while (!found && (letter = getc(file)) != EOF) {
+        any = true;
         found = matched == length && letter == '=';
         if (letter == '\0')
             matched = 0;
@@ -200,7 +221,8 @@ bool process_parent_has(const char *variable)
             matched = SIZE_MAX;
     }
     (void)fclose(file);
-    return found;
+    *has = found;
+    return any; /* Of one that is ending there is nothing to read. */
 }
 
 bool process_pin(uint32_t index)

@@ -61,9 +61,10 @@ void process_stop(int pid);      /* SIGSTOP */
 void process_resume(int pid);    /* SIGCONT */
 
 uint32_t process_own_pid(void);
-/* Did our parent start with that variable, too?  False: it did not, or is not
- * ours to look at. */
-bool process_parent_has(const char *variable);
+/* Whose child it is; 0: that cannot be told. */
+uint32_t process_parent(uint32_t pid);
+/* Did it start with that variable?  False: it is not ours to look at. */
+bool process_began_with(uint32_t pid, const char *variable, bool *has);
 
 /* Pin the calling thread, and those that it starts from now on, to the
  * index-th of the processors that it may use; false: it has fewer. */
