@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
 from cluster import DEADLINE_S, MUSTER, Tap, run, train  # noqa: E402
@@ -15,6 +16,7 @@ del os.environ["MUSTER_OPTIM"]  # It would beat the option of a run resumed.
 JOB = ["gen:gmm:2000,10", "--chunk-rows", "64", "--optim", "gd", "--tol", "0",
        "--accuracy", "0"]
 RANKS = 2
+LATE_S = 15  # Of the minute in which ranks meet.
 # A process between the launcher and muster, which stays there.
 WRAPPED = ["sh", "-c", '"$@"; exit $?', "sh"]
 
@@ -63,6 +65,30 @@ def check_all(tap, name, ends, steps):
     tap.ok(other_out == "", f"{name}: rank 0 alone prints", other_out)
 
 
+def late(tap):
+    """A run that is over is resumed, and one rank comes when the other has
+    been and gone: of its own start it is known, of another it is awaited."""
+    step = {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0"}
+    words = ["--steps", 400, "--resume=r"]
+    first = rank(0, *words, more=step)
+    said = first.communicate(timeout=DEADLINE_S)
+    tap.ok(first.returncode == 0, "nothing left to do: rank 0 ends", str(said))
+    began = time.monotonic()
+    second = rank(1, *words, more=step)
+    said = second.communicate(timeout=DEADLINE_S)
+    took = time.monotonic() - began
+    tap.ok(second.returncode == 0 and said == ("", "") and took < LATE_S,
+           "... and a late one soon after it came", f"{took} s {said}")
+    other = rank(1, *words, more={**step, "SLURM_STEP_ID": "1"})
+    try:
+        said = other.communicate(timeout=LATE_S)
+        tap.ok(False, "one of another start waits for its rank 0", str(said))
+    except subprocess.TimeoutExpired:
+        tap.ok(True, "one of another start waits for its rank 0")
+    other.kill()
+    other.communicate()
+
+
 def nested(tap, json_out):
     """Variables of two launchers: the nearer one's are true."""
     check_all(tap, "srun in a shell of mpirun's", all_ranks(
@@ -93,6 +119,7 @@ def main():
     check_all(tap, "in a script", all_ranks(
         *JOB, "--steps", 200, "--out", "s", launch=json_out,
         wrapped=WRAPPED), 200)
+    late(tap)
     nested(tap, json_out)
     lost = all_ranks("--steps", 9, "--resume=typo")
     tap.ok(lost[0][0] != 0 and "typo" in lost[0][2],

@@ -13,6 +13,8 @@
  *     address    where it listens, as its own machine dials it
  *     run.token  the key
  *
+ *     rank0.over it has been there: the start of many that it was one of
+ *
  * An address may be left from a life before, so nobody joins whom it has not
  * asked; and while rank 0 reads its rows, it does not listen yet but lives.
  * No MPI is needed, and whoever dies is stolen from, if the launcher lets the
@@ -33,6 +35,7 @@
 #include "os/file/file.h"
 
 #define RANK0_FILE "rank0"
+#define OVER_FILE  "rank0.over"
 #define WORDS_MAX  1024u
 #define OWN_WORDS  16u
 #define OWN_SIZE   2048u
@@ -44,6 +47,9 @@
 /* Whoever looks once in LOOK_US_MAX must have seen a rank 0 that failed, or had
  * nothing left to do. */
 #define STAY_US (2 * LOOK_US_MAX)
+/* Who comes later finds its trace.  Numbers of jobs may come again (of mpirun in
+ * a container, say), with a rank 0 that is not there yet. */
+#define LATE_US STAY_US
 #define SPARE   64u    /* Seats for those who join by themselves, ... */
 #define MOST    10000u /* ... as --workers has them. */
 
@@ -152,27 +158,48 @@ static bool answers(const struct launch *launch, const char *where)
     return true;
 }
 
+/* Has a rank 0 of this very start been there, and gone? */
+static bool is_over(const char *folder, const struct launcher *self)
+{
+    char path[FILE_PATH_SIZE];
+    uint8_t *text;
+    size_t size;
+    bool same;
+
+    file_path_in(folder, OVER_FILE, path);
+    if (self->job[0] == '\0' ||
+        file_read_plain(path, LAUNCH_JOB_SIZE, &text, &size, NULL) != ERR_OK)
+        return false;
+    same = size == strlen(self->job) && memcmp(text, self->job, size) == 0;
+    mem_free(text);
+    return same;
+}
+
 /* Until rank 0 answers.  ERR_CLOSED: it came and is gone, or found a run in the
  * folder that it was not told to resume.  ERR_TIMEOUT: it was never seen. */
 static enum err await_first(const struct launch *launch, const char *folder,
+                            const struct launcher *self,
                             char where[NET_TEXT_SIZE])
 {
-    const time_us until = clock_now_us() + MEET_S * SECOND_US;
+    const time_us began = clock_now_us();
     time_us pause = LOOK_US;
     char path[FILE_PATH_SIZE];
     const bool resumes = option_given(&launch->job.options, OPT_RESUME);
-    bool seen = false, begun, lives;
+    bool seen = false, begun, over, lives;
+    time_us waited;
 
     file_path_in(folder, RANK0_FILE, path);
     for (;;) {
+        waited = clock_now_us() - began;
         begun = !resumes && format_holds_run(folder); /* First: see lead. */
+        over = waited >= LATE_US && is_over(folder, self);
         lives = file_locked(path);
         if (lives && find_first(launch, folder, where) &&
             answers(launch, where))
             return ERR_OK;
-        if ((seen || begun) && !lives)
+        if ((seen || begun || over) && !lives)
             return ERR_CLOSED;
-        if (!seen && !lives && clock_now_us() > until)
+        if (!seen && !lives && waited > MEET_S * SECOND_US)
             return ERR_TIMEOUT;
         seen = seen || lives;
         spawn_wait(NULL, 0, pause);
@@ -224,7 +251,7 @@ static bool follow(struct launch *launch, int *code)
                    key == NULL ? folder : key,
                    key == NULL ? "/" TOKEN_FILE : "");
     ranks_hush(false);
-    err = await_first(launch, folder, where);
+    err = await_first(launch, folder, &self, where);
     if (err == ERR_OK)
         *code = join_first(launch, where);
     else if (err == ERR_TIMEOUT)
@@ -286,10 +313,19 @@ static int coordinate(struct launch *launch)
     return code;
 }
 
+/* Not worth failing for: who comes late waits longer. */
+static void leave_trace(const char *path)
+{
+    const struct launcher self = launcher_find();
+
+    if (self.job[0] != '\0')
+        (void)!file_write_atomic(path, self.job, strlen(self.job), 0600, NULL);
+}
+
 /* The run begins while the place is held. */
 static int lead(struct launch *launch)
 {
-    char path[FILE_PATH_SIZE];
+    char path[FILE_PATH_SIZE], over[FILE_PATH_SIZE];
     struct why why = {0};
     time_us until;
     int lock, code;
@@ -305,16 +341,19 @@ static int lead(struct launch *launch)
     if (err == ERR_OK)
         err = launch_open_key(launch, &why);
     file_path_in(launch->run->out, RANK0_FILE, path);
+    file_path_in(launch->run->out, OVER_FILE, over);
     if (err == ERR_OK)
         err = keep_place(path, &lock, &why);
     if (err != ERR_OK)
         return say_why(launch->cli, err, &why);
+    file_remove(over);
     until = clock_now_us() + STAY_US;
     code = coordinate(launch);
     while (
         (code != EXIT_DONE || option_given(&launch->job.options, OPT_RESUME)) &&
         clock_now_us() < until)
         spawn_wait(NULL, 0, until - clock_now_us());
+    leave_trace(over);
     file_remove(path);
     file_unlock(lock);
     return code;

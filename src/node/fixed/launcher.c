@@ -15,7 +15,9 @@
  * or of srun in a script that mpirun has started.  The nearer one is right.
  */
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "node/fixed/mpi.h"
 #include "os/run/process.h"
@@ -118,6 +120,29 @@ static const struct variables *choose(const struct variables *a,
     return near == NULL && say_the_same(a, b) ? a : near;
 }
 
+static const char *text_of(const char *variable)
+{
+    const char *const text = getenv(variable);
+
+    return text == NULL ? "" : text;
+}
+
+/* A job that was requeued has the number it had. */
+static void name_job(const struct variables *by, char job[LAUNCH_JOB_SIZE])
+{
+    const bool step = by == &srun || (by->of_srun && is_told(&srun) &&
+                                      say_the_same(by, &srun));
+
+    job[0] = '\0';
+    if (step && text_of("SLURM_STEP_ID")[0] != '\0')
+        (void)snprintf(job, LAUNCH_JOB_SIZE, "%.30s.%.30s.%.30s",
+                       text_of("SLURM_JOB_ID"), text_of("SLURM_STEP_ID"),
+                       text_of("SLURM_RESTART_COUNT"));
+    else if (by->mpi != NULL && strcmp(by->mpi, "openmpi") == 0)
+        (void)snprintf(job, LAUNCH_JOB_SIZE, "%.*s", (int)LAUNCH_JOB_SIZE - 1,
+                       text_of("PMIX_NAMESPACE"));
+}
+
 static struct launcher told_by(const struct variables *by)
 {
     const uint32_t size = number_of(by->size);
@@ -128,6 +153,7 @@ static struct launcher told_by(const struct variables *by)
         launcher.here = number_of(by->here);
     else if (number_of("SLURM_STEP_NUM_NODES") == 1)
         launcher.here = size;
+    name_job(by, launcher.job);
     (void)!process_began_with(process_parent(process_own_pid()), by->rank,
                               &launcher.inherited);
     return launcher;

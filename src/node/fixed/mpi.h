@@ -11,7 +11,8 @@
 
 #include "node/fixed/collective.h"
 
-#define MPI_NAME_SIZE 64u
+#define MPI_NAME_SIZE   64u
+#define LAUNCH_JOB_SIZE 128u
 
 extern const bool mpi_built;
 
@@ -33,6 +34,9 @@ struct launcher {
     uint32_t size;  /* Ranks in all; 0: this is none. */
     uint32_t here;  /* Of them on this machine; 0: that is not told. */
     bool inherited; /* It was told its parent, too: a script, say. */
+    /* What all ranks of one start have in common, and those of no other start;
+     * "": nothing that is told. */
+    char job[LAUNCH_JOB_SIZE];
     /* Variables of two launchers that say different ranks, and it cannot be
      * told which of them started this process; else NULL.  Then it is none. */
     const char *unclear[2];
