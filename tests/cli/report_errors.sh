@@ -15,3 +15,5 @@ run report a --to no/such/folder/x.html
 # What else would have taken how long is measured, and differs.
 run report a | grep -v "^uncoded would have taken"
 test -s a/report.html && echo written
+"$MUSTER" train gen:gmm:400,5 -n 1 -v 2 --steps 3 -q --out search >/dev/null
+run report search

@@ -15,6 +15,7 @@
 #include "cli/show/history.h"
 #include "cli/study/codes.h"
 #include "core/run/store.h"
+#include "node/host/format.h"
 #include "node/host/ring_folder.h"
 #include "os/file/file.h"
 #include "os/file/folder.h"
@@ -144,6 +145,23 @@ static void add_statement(json_t *data, const struct receipts *all)
     (void)json_object_set_new(data, "statement", json_string(text));
 }
 
+/* Folds and grids keep scores of each training, and no step of any. */
+static enum err tell_none(const char *path, struct why *why)
+{
+    char series[FILE_PATH_SIZE];
+
+    file_path_in(path, SERIES_FILE, series);
+    if (!file_exists(series))
+        return why_set(why, ERR_NOTFOUND, "%.200s: there is no run in it",
+                       path);
+    return why_set(why, ERR_NOTFOUND,
+                   "%.200s: a search (-v, --grid), which keeps no steps that a "
+                   "page could tell of; `muster status %.200s` says how it "
+                   "stands, `muster train --resume=%.200s` prints its table, "
+                   "and trains only what it has not",
+                   path, path, path);
+}
+
 static enum err add_journal(json_t *data, const char *path, struct why *why)
 {
     struct folder folder;
@@ -172,7 +190,7 @@ static enum err add_journal(json_t *data, const char *path, struct why *why)
     mem_free(all.steps);
     folder_close(&folder);
     if (err == ERR_NOTFOUND)
-        return why_set(why, err, "%.200s: there is no run in it", path);
+        return tell_none(path, why);
     return err == ERR_OK ? err
                          : why_set(why, err, "%.200s/%s: %s", path,
                                    JOURNAL_FILE, err_text(err));
