@@ -284,7 +284,15 @@ static bool end_taught(void *context)
         end_lesson(turn, lesson);
     if (turn->at_hand != NULL) /* Each fold's seconds are its own. */
         turn->at_hand->elsewhere_us += clock_now_us() - began;
-    return turn->err == ERR_OK;
+    return turn->err == ERR_OK && !turn->failed;
+}
+
+/* It was stopped because the one before could not be judged: that one's error
+ * is the one to tell. */
+static void excuse(struct lesson *lesson)
+{
+    lesson_judge(lesson); /* It ends, unwritten. */
+    lesson->trial->fold[lesson->fold].err = ERR_OK;
 }
 
 /* ERR_CANCELLED: all have been told to stop. */
@@ -303,6 +311,11 @@ static enum err take_turn(struct turn *turn, struct lesson *lesson)
     if (turn->err != ERR_OK) {
         lesson_judge(lesson); /* It ends, unwritten. */
         return turn->err;
+    }
+    if (turn->failed &&
+        lesson->trial->fold[lesson->fold].err == ERR_CANCELLED) {
+        excuse(lesson);
+        return ERR_OK;
     }
     stop = is_stopped(lesson, lesson->last);
     if (!stop && !lesson->last && !turn->failed && lesson_waits(lesson))

@@ -6,6 +6,7 @@
  *   MUSTER_SHIM_ERROR  the error number; 0 = the call is cut short by half
  *   MUSTER_SHIM_SIGNAL instead of failing, the call is made after this signal
  *   MUSTER_SHIM_EVER   1: all later calls fail, too
+ *   MUSTER_SHIM_ALONE  1: those that the process forks are left in peace
  *   MUSTER_SHIM_COUNT  file to which each process appends its count at exit
  *
  * `memory` is what base/mem.c asks for: aligned_alloc, which nobody else calls,
@@ -34,6 +35,12 @@
 #define LONG (1u << 20) /* As in base/mem.c. */
 
 static atomic_long seen;
+static pid_t first; /* That was started, and forked the others. */
+
+__attribute__((constructor)) static void begin(void)
+{
+    first = getpid();
+}
 
 static long number(const char *name)
 {
@@ -49,7 +56,8 @@ static bool fails(const char *kind)
     const long at = number("MUSTER_SHIM_AT");
     long now;
 
-    if (wanted == NULL || strcmp(wanted, kind) != 0)
+    if (wanted == NULL || strcmp(wanted, kind) != 0 ||
+        (number("MUSTER_SHIM_ALONE") && getpid() != first))
         return false;
     now = atomic_fetch_add(&seen, 1) + 1;
     if (now == at && number("MUSTER_SHIM_SIGNAL") > 0) {
