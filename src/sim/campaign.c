@@ -590,24 +590,40 @@ static enum err show_seed(const struct campaign_options *options, uint64_t seed,
 
 /* --- many ---------------------------------------------------------------- */
 
+/* No flag of muster's makes a ring of a seed that draws none. */
+void campaign_replay(const struct campaign_options *options, uint64_t seed,
+                     char text[SIM_TEXT])
+{
+    const char *code = options->code != NULL ? options->code : "";
+    char relays[32] = "";
+
+    if (options->fanout > 0)
+        (void)snprintf(relays, sizeof relays, " --fanout %u", options->fanout);
+    if (options->rings)
+        (void)snprintf(text, SIM_TEXT,
+                       "RING_FIRST=%" PRIu64 " RING_SEEDS=1 "
+                       "build/release/tests/unit/sim-test_ring",
+                       seed);
+    else
+        (void)snprintf(text, SIM_TEXT,
+                       "muster simulate --faults --seed %" PRIu64 "%s%s%s",
+                       seed, relays, code[0] != '\0' ? " --code " : "", code);
+}
+
 static void report(const struct campaign_options *options,
                    struct campaign_result *total, uint64_t seed,
                    const char *what, const char *problem)
 {
-    const char *code = options->code != NULL ? options->code : "";
-    char line[3 * SIM_TEXT], relays[32] = "";
+    char line[4 * SIM_TEXT], replay[SIM_TEXT];
 
     if (total->violations++ == 0)
         total->first_violation = seed;
     if (options->sink == NULL)
         return;
-    if (options->fanout > 0)
-        (void)snprintf(relays, sizeof relays, " --fanout %u", options->fanout);
+    campaign_replay(options, seed, replay);
     (void)snprintf(line, sizeof line,
-                   "VIOLATION seed %" PRIu64 " (%s): %s  reproduce: muster "
-                   "simulate --faults --seed %" PRIu64 "%s%s%s",
-                   seed, problem, what, seed, relays,
-                   code[0] != '\0' ? " --code " : "", code);
+                   "VIOLATION seed %" PRIu64 " (%s): %s  reproduce: %s", seed,
+                   problem, what, replay);
     options->sink(options->sink_context, line);
 }
 

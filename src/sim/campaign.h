@@ -61,4 +61,8 @@ MUST_CHECK enum err campaign_seed(const struct campaign_options *options,
                                   uint64_t seed, struct sim_result *result,
                                   char describe[SIM_TEXT], struct why *why);
 
+/* The command line that runs one of its seeds again. */
+void campaign_replay(const struct campaign_options *options, uint64_t seed,
+                     char text[SIM_TEXT]);
+
 #endif /* SIM_CAMPAIGN_H */

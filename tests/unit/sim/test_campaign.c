@@ -85,6 +85,26 @@ static void test_nothing_to_shrink(void **state)
     assert_int_equal(left, 0);
 }
 
+/* What is said of a seed that fails runs it as it was: a ring is one again. */
+static void test_replay(void **state)
+{
+    struct campaign_options options = {.isa = ISA_PORTABLE};
+    char text[SIM_TEXT];
+
+    (void)state;
+    campaign_replay(&options, 7, text);
+    assert_string_equal(text, "muster simulate --faults --seed 7");
+    options.fanout = 3;
+    options.code = "frc";
+    campaign_replay(&options, 7, text);
+    assert_string_equal(text, "muster simulate --faults --seed 7 --fanout 3 "
+                              "--code frc");
+    options = (struct campaign_options){.rings = true};
+    campaign_replay(&options, 7, text);
+    assert_string_equal(text, "RING_FIRST=7 RING_SEEDS=1 "
+                              "build/release/tests/unit/sim-test_ring");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -92,6 +112,7 @@ int main(void)
         cmocka_unit_test(test_quiet_seeds),
         cmocka_unit_test(test_isa_does_not_matter),
         cmocka_unit_test(test_nothing_to_shrink),
+        cmocka_unit_test(test_replay),
     };
 
     return cmocka_run_group_tests_name("campaign", tests, NULL, NULL);

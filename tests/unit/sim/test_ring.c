@@ -532,8 +532,8 @@ static void test_bits_turn_over(void **state)
 /* --- seeds ---------------------------------------------------------------- */
 
 /* Of all that a campaign draws those that can be rings; 5,000 in `make test`.
- * RING_FIRST=N RING_SEEDS=1 shows seed N alone, which `muster simulate
- * --faults` makes a ring only if it draws one. */
+ * RING_FIRST=N RING_SEEDS=1 runs seed N alone (campaign_replay), which `muster
+ * simulate --faults` makes a ring only if it draws one. */
 static void test_seeds(void **state)
 {
     const struct campaign_options options = {
