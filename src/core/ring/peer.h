@@ -155,6 +155,8 @@ struct peer_seat {
     uint64_t hears;        /* Seats, as bits. */
     struct ring_name view; /* The one it has taken up, ... */
     uint64_t members;      /* ... and who is in it; 0: it has none. */
+    bool broken;           /* That view is over, as far as it is concerned. */
+    struct ring_name refused; /* It could not take that up. */
     /* Of its last REPORT: */
     uint64_t report_view; /* ring_view.key it is to; 0: none. */
     struct ring_stand stand;

@@ -56,23 +56,39 @@ static bool may_begin(const struct peer *p, const struct ring_heard *seats,
            (p->met || p->options.contact[0] == '\0');
 }
 
-/* A member has taken up a newer view, and this peer will not: the proposer is
- * not heard here, or has said since that it is in that view.  Links keep their
- * order, so that its proposal came before, and was none for this peer. */
-static bool outrun(const struct peer *p)
+/* Will this peer never be in that view?  It is none of its members; or the
+ * proposer is not heard here, or has said since that it is in that view: links
+ * keep their order, so that its proposal came before, and was none for this
+ * peer. */
+static bool is_lost(const struct peer *p, const struct ring_name *view,
+                    uint64_t members)
 {
-    for (uint32_t i = 1; i < p->seat_count; i++) {
-        const struct ring_name *view = &p->seats[i].view;
-        uint32_t proposer;
+    const uint32_t proposer = links_find(p, view->proposer);
 
-        if ((p->view.members >> i & 1) == 0 ||
-            ring_name_order(view, &p->view.name) <= 0 ||
-            ring_name_order(view, &p->parked) <= 0)
+    if ((members & SEAT(0)) == 0)
+        return true;
+    if (ring_name_order(view, &p->parked) <= 0)
+        return false;
+    return proposer == PEER_NO_SEAT || proposer == 0 ||
+           p->seats[proposer].link == PEER_NO_LINK ||
+           ring_name_order(&p->seats[proposer].view, view) >= 0;
+}
+
+/* Is the view over, by what its members have said?  One has not taken it up, or
+ * calls it over, or has gone on to another one without this peer. */
+static bool is_over(const struct peer *p)
+{
+    const struct ring_name *own = &p->view.name;
+
+    for (uint32_t i = 1; i < p->seat_count; i++) {
+        const struct peer_seat *seat = &p->seats[i];
+        const int order = ring_name_order(&seat->view, own);
+
+        if ((p->view.members >> i & 1) == 0 || !seat->told)
             continue;
-        proposer = links_find(p, view->proposer);
-        if (proposer == PEER_NO_SEAT || proposer == 0 ||
-            p->seats[proposer].link == PEER_NO_LINK ||
-            ring_name_order(&p->seats[proposer].view, view) >= 0)
+        if (ring_name_order(&seat->refused, own) == 0 ||
+            (order == 0 && seat->broken) ||
+            (order > 0 && is_lost(p, &seat->view, seat->members)))
             return true;
     }
     return false;
@@ -89,7 +105,7 @@ static uint64_t wanted(const struct peer *p)
     if (!council_leads(seats, p->seat_count, heard))
         return 0;
     chosen = council_choose(seats, p->seat_count, heard);
-    if (chosen == p->view.members && !p->broken && !outrun(p))
+    if (chosen == p->view.members && !p->broken)
         return 0;
     return may_begin(p, seats, chosen) ? chosen : 0;
 }
@@ -200,14 +216,16 @@ static void take_up_parked(struct peer *p, struct actions *actions)
 
 void council_tend(struct peer *p, struct actions *actions)
 {
-    const uint64_t chosen = wanted(p);
+    uint64_t chosen;
 
+    if (!p->broken && is_over(p))
+        p->broken = p->roster_due = true;
     if (p->parked.number != 0 && p->broken) {
         take_up_parked(p, actions);
         return;
     }
-    p->waiting =
-        chosen != 0 && !is_idle(p) && only_adds(p, chosen) && !outrun(p);
+    chosen = wanted(p);
+    p->waiting = chosen != 0 && !is_idle(p) && only_adds(p, chosen);
     if (chosen != 0 && !p->waiting)
         propose(p, chosen, actions);
 }

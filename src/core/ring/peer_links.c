@@ -386,23 +386,6 @@ void links_reject(struct peer *p, uint32_t link, const char *reason,
 
 /* --- rosters -------------------------------------------------------------- */
 
-/* Does what it says end the view that both were in? */
-static void compare_views(struct peer *p, uint32_t index,
-                          const struct msg_roster *roster)
-{
-    const struct peer_seat *seat = &p->seats[index];
-    const struct ring_name *own = &p->view.name;
-
-    if ((p->view.members >> index & 1) == 0)
-        return;
-    if (ring_name_order(&seat->view, own) > 0 && (seat->members & SEAT(0)) == 0)
-        p->broken = p->roster_due = true; /* It has left. */
-    if (!p->broken &&
-        (ring_name_order(&roster->refused, own) == 0 ||
-         (ring_name_order(&seat->view, own) == 0 && roster->broken)))
-        p->broken = p->roster_due = true;
-}
-
 void links_roster(struct peer *p, uint32_t index,
                   const struct msg_roster *roster, struct actions *actions)
 {
@@ -430,9 +413,10 @@ void links_roster(struct peer *p, uint32_t index,
     p->seats[index].hears = hears;
     p->seats[index].members = members;
     p->seats[index].view = roster->view;
+    p->seats[index].broken = roster->broken;
+    p->seats[index].refused = roster->refused;
     if (roster->view.number > p->highest)
         p->highest = roster->view.number;
-    compare_views(p, index, roster);
 }
 
 void links_tell(struct peer *p, struct actions *actions)
