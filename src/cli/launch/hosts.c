@@ -37,17 +37,24 @@ static enum err bad_host(const char *text, size_t size, struct why *why)
                    (int)(size < 80 ? size : 80), text);
 }
 
+/* -1: no number, or one that is too long. */
+static long read_number(const char *text, size_t size)
+{
+    char digits[8];
+
+    if (size == 0 || size >= sizeof digits)
+        return -1;
+    (void)snprintf(digits, sizeof digits, "%.*s", (int)size, text);
+    return digits[strspn(digits, "0123456789")] == '\0'
+               ? strtol(digits, NULL, 10)
+               : -1;
+}
+
 static enum err read_slots(const char *text, size_t size, uint32_t *slots,
                            struct why *why)
 {
-    char digits[8];
-    long number = 0;
+    const long number = read_number(text, size);
 
-    if (size > 0 && size < sizeof digits) {
-        (void)snprintf(digits, sizeof digits, "%.*s", (int)size, text);
-        if (digits[strspn(digits, "0123456789")] == '\0')
-            number = strtol(digits, NULL, 10);
-    }
     if (number < 1 || number > (long)SLOTS_MAX)
         return why_set(why, ERR_FORMAT,
                        "\"%.*s\" is no number of slots; from 1 to %u workers "
@@ -55,6 +62,16 @@ static enum err read_slots(const char *text, size_t size, uint32_t *slots,
                        (int)(size < 40 ? size : 40), text, SLOTS_MAX);
     *slots = (uint32_t)number;
     return ERR_OK;
+}
+
+/* It says nothing here, but a number it must be. */
+static enum err check_limit(const char *text, size_t size, struct why *why)
+{
+    if (read_number(text, size) >= 0)
+        return ERR_OK;
+    return why_set(why, ERR_FORMAT,
+                   "\"%.*s\" is no max_slots; it is a number, 0 for no limit",
+                   (int)(size < 40 ? size : 40), text);
 }
 
 /* host:2 and [host]:2 have slots; an address with several colons and no
@@ -143,7 +160,6 @@ static enum err read_more(const char *text, size_t size, uint32_t *slots,
     while (text < end) {
         const size_t key = strcspn(text, BLANKS "=");
         const char *value = text + key + strspn(text + key, BLANKS);
-        uint32_t number;
         size_t which = 0, length;
         enum err err;
 
@@ -162,10 +178,8 @@ static enum err read_more(const char *text, size_t size, uint32_t *slots,
         if (text > end)
             text = end;
         length = value < text ? (size_t)(text - value) : 0;
-        err = read_slots(value, length, which == 0 ? slots : &number, why);
-        /* No limit. */
-        if (err != ERR_OK && which > 0 && length == 1 && *value == '0')
-            err = ERR_OK;
+        err = which == 0 ? read_slots(value, length, slots, why)
+                         : check_limit(value, length, why);
         if (err != ERR_OK)
             return err;
         text += strspn(text, BLANKS);

@@ -101,7 +101,9 @@ static void test_other_mpis(void **state)
                                "c\tslots =3  max-slots= 3 # all of it\n"
                                "d max_slots=20\n"
                                "e:4\n"
-                               "f.example:2 max_slots = 2"),
+                               "f.example:2 max_slots = 2\n"
+                               "g max_slots=0\n"
+                               "h slots=3 max_slots=4096\n"),
                      ERR_OK);
     expect(0, "a", "a", 2);
     expect(1, "b", "b", 2);
@@ -109,6 +111,12 @@ static void test_other_mpis(void **state)
     expect(3, "d", "d", 1);
     expect(4, "e", "e", 4);
     expect(5, "f.example", "f.example", 2);
+    expect(6, "g", "g", 1);
+    expect(7, "h", "h", 3);
+    assert_int_equal(read_text("a max_slots=many"), ERR_FORMAT);
+    assert_non_null(strstr(why.text, "no max_slots"));
+    assert_int_equal(read_text("a slots=0 max_slots=0"), ERR_FORMAT);
+    assert_non_null(strstr(why.text, "no number of slots"));
 }
 
 static char names[60000][NAME_SIZE];
