@@ -3,7 +3,7 @@
  */
 #include <stdio.h>
 
-#include "cli/ranks.h"
+#include "cli/mpi_ranks.h"
 #include "cli/run.h"
 #include "node/fixed/mpi.h"
 #include "node/host/keep.h"

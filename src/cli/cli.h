@@ -37,7 +37,7 @@ struct cli {
     bool json;
     bool quiet;
     bool led; /* By `muster launch ranks`: other ranks have other parts. */
-    struct ranks *ranks; /* Of an MPI job: cli/ranks.h; NULL: none. */
+    struct ranks *ranks; /* Of an MPI job: cli/mpi_ranks.h; NULL: none. */
 };
 
 struct command {

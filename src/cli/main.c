@@ -13,7 +13,7 @@
 #include "base/version.h"
 #include "cli/cli.h"
 #include "cli/files.h"
-#include "cli/ranks.h"
+#include "cli/mpi_ranks.h"
 #include "math/isa.h"
 #include "node/arithmetic.h"
 #include "os/log.h"

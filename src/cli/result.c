@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/missing.h"
-#include "cli/ranks.h"
+#include "cli/mpi_ranks.h"
 #include "cli/run.h"
 #include "cli/show/ages.h"
 #include "cli/show/card.h"

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "cli/files.h"
 #include "cli/many.h"
-#include "cli/ranks.h"
+#include "cli/mpi_ranks.h"
 #include "cli/run.h"
 #include "cli/show/announce.h"
 #include "cli/show/card.h"

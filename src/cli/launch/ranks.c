@@ -26,7 +26,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "cli/launch/engine.h"
-#include "cli/ranks.h"
+#include "cli/mpi_ranks.h"
 #include "node/fixed/mpi.h"
 #include "node/host/format.h"
 #include "node/host/ways.h"
@@ -50,8 +50,7 @@
 /* Who comes later finds its trace.  Numbers of jobs may come again (of mpirun in
  * a container, say), with a rank 0 that is not there yet. */
 #define LATE_US STAY_US
-#define SPARE   64u    /* Seats for those who join by themselves, ... */
-#define MOST    10000u /* ... as --workers has them. */
+#define SPARE 64u /* Seats for those who join by themselves, as --workers has. */
 
 /* Of a command line. */
 struct words {
@@ -291,7 +290,9 @@ static int coordinate(struct launch *launch)
     int code;
 
     (void)snprintf(seats, sizeof seats, "%u:%u", self.size,
-                   self.size + SPARE < MOST ? self.size + SPARE : MOST);
+                   self.size + SPARE < RECIPE_WORKERS_MAX
+                       ? self.size + SPARE
+                       : RECIPE_WORKERS_MAX);
     (void)snprintf(share, sizeof share, "%u", launcher_threads(&self));
     add_option(&words, job, OPT_N, "-n", "1");
     add_option(&words, job, OPT_WORKERS, "--workers",

@@ -7,7 +7,6 @@
 #include "cli/options/options.h"
 
 #define SEED_MAX    9007199254740992.0 /* 2^53: also exact as a JSON number. */
-#define WORKERS_MAX 10000.0
 #define REAL_MAX    1e300
 
 enum {
@@ -494,7 +493,7 @@ static const struct option own[OPTIONS - RECIPE_OPTIONS] = {
         {.name = "copies",
          .kind = VALUE_REAL,
          .value = "C",
-         LIMITS(1, WORKERS_MAX),
+         LIMITS(1, RECIPE_WORKERS_MAX),
          .help = "no code that stores the data more often than so many times"},
     OWN(OPT_SILENT) = {.name = "silent",
                        .kind = VALUE_TEXT,

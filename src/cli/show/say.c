@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/plain.h"
-#include "cli/ranks.h"
+#include "cli/mpi_ranks.h"
 #include "os/log.h"
 #include "os/run/interrupt.h"
 

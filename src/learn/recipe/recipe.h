@@ -12,6 +12,8 @@
 
 #include "learn/recipe/option.h"
 
+#define RECIPE_WORKERS_MAX 10000u /* Of -n and --workers. */
+
 enum recipe_option {
     /* The rows, and how files are read. */
     OPT_DATA,

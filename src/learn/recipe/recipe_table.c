@@ -11,7 +11,6 @@
 
 #define COUNT_MAX   4294967295.0
 #define SEED_MAX    9007199254740992.0 /* 2^53: also exact as a JSON number. */
-#define WORKERS_MAX 10000.0
 #define REAL_MAX    1e300
 
 #define LIMITS(low, high) .min = (low), .max = (high)
@@ -503,7 +502,7 @@ static const struct option table[RECIPE_OPTIONS] = {
                .aliases = "np",
                .kind = VALUE_COUNT,
                .value = "N",
-               LIMITS(0, WORKERS_MAX),
+               LIMITS(0, RECIPE_WORKERS_MAX),
                .initial = "0",
                .help = "local workers; 0 = train in this process alone",
                .traits = TRAIT(LOCAL_WORKERS)},
@@ -511,7 +510,7 @@ static const struct option table[RECIPE_OPTIONS] = {
         {.name = "workers",
          .kind = VALUE_SPAN,
          .value = "MIN[:MAX]",
-         LIMITS(1, WORKERS_MAX),
+         LIMITS(1, RECIPE_WORKERS_MAX),
          .shown = "as -n, and 64 more",
          .help =
              "start when MIN are there, or some after 60 s; let in up to MAX",
@@ -528,7 +527,7 @@ static const struct option table[RECIPE_OPTIONS] = {
     [OPT_STRAGGLERS] = {.name = "stragglers",
                         .kind = VALUE_COUNT,
                         .value = "S",
-                        LIMITS(0, WORKERS_MAX),
+                        LIMITS(0, RECIPE_WORKERS_MAX),
                         .initial = "1",
                         .help = "workers that may be slow or dead in a step; "
                                 "one code's: s=S",

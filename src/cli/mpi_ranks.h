@@ -1,5 +1,5 @@
 /*
- * ranks.h - this process among the ranks of an MPI job (--topology mpi).
+ * mpi_ranks.h - this process among the ranks of an MPI job (--topology mpi).
  *
  * All of them run the same command.  Rank 0 has the folder, the screen and the
  * model's file; the others compute and are quiet.  What goes wrong in any of
@@ -9,8 +9,8 @@
  * wrong flag or at a file that this machine lacks; then they meet
  * (ranks_agree), and from there on they are in step.
  */
-#ifndef CLI_RANKS_H
-#define CLI_RANKS_H
+#ifndef CLI_MPI_RANKS_H
+#define CLI_MPI_RANKS_H
 
 #include "cli/cli.h"
 #include "node/fixed/collective.h"
@@ -46,4 +46,4 @@ MUST_CHECK enum err ranks_agree(const struct cli *cli, enum err err,
 bool ranks_speak(const struct cli *cli, int *status, char *sentence,
                  size_t size);
 
-#endif /* CLI_RANKS_H */
+#endif /* CLI_MPI_RANKS_H */

@@ -1,7 +1,7 @@
 /*
- * ranks.c - one mouth and one exit code for all ranks of an MPI job.
+ * mpi_ranks.c - one mouth and one exit code for all ranks of an MPI job.
  */
-#include "cli/ranks.h"
+#include "cli/mpi_ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
