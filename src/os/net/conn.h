@@ -54,7 +54,8 @@ struct conn {
     bool plain;     /* Both have proved their key, and seal nothing any more. */
     bool finishing; /* Input is thrown away; closes at the peer's end. */
     bool closing;
-    bool ended;    /* The peer closed it in good order. */
+    bool ended;    /* The peer closed it in good order, ... */
+    bool parted;   /* ... and said so first: it was not killed. */
     size_t limit;  /* Largest message taken. */
     size_t heard;  /* Bytes read, while a stranger. */
     uint8_t first; /* The first byte ever read. */

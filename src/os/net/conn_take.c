@@ -217,6 +217,7 @@ static void take_sealed(struct conn *conn, const char *data, size_t size)
             break;
         take_frames(conn, plain, got);
     }
+    conn->parted = closed;
     if (closed)
         conn_ended(conn);
     else if (conn->open && !conn->closing)

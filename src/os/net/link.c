@@ -96,15 +96,18 @@ static void conn_address(const struct conn *conn, char text[NET_TEXT_SIZE])
 }
 
 /* Two connections are two roads: when the peer has closed the one, its last
- * word may still be coming on the other. */
+ * word may still be coming on the other.  Of a ring's peer that is what others
+ * need to go on: sums, states, and that it leaves and has not died.  Whoever was
+ * killed has none, and is not waited for. */
 static bool awaits_last_word(const struct conn *conn)
 {
     const struct link *link = conn->link;
+    const bool control = conn->plane == PLANE_CONTROL;
+    const struct conn *other = link->conn[control ? PLANE_BULK : PLANE_CONTROL];
 
-    return conn->ended && conn->plane == PLANE_BULK && link->up &&
-           !link->closing && !link->silent &&
-           link->conn[PLANE_CONTROL] != NULL &&
-           !link->conn[PLANE_CONTROL]->closing;
+    return conn->ended && link->up && !link->closing && !link->silent &&
+           (!control || (conn->parted && link->trusted)) && other != NULL &&
+           !other->closing;
 }
 
 static void on_failed(struct conn *conn, enum link_end how, const char *why)
@@ -364,8 +367,11 @@ static void link_late(struct link *link)
         return;
     }
     link_end(link, LINK_LOST,
-             link->dialled ? "no answer from a coordinator there"
-                           : "it took too long to say who it is");
+             link->up && (link->conn[PLANE_CONTROL] == NULL ||
+                          link->conn[PLANE_BULK] == NULL)
+                 ? "it closed the connection"
+             : link->dialled ? "no answer from a coordinator there"
+                             : "it took too long to say who it is");
 }
 
 static bool sweep_links(struct link_hub *hub, time_us now)
@@ -461,7 +467,7 @@ void link_trust(struct link *link, size_t message_max)
 {
     CHECK(message_max > LINK_STRANGER_BYTES);
     if (link->closing || link->silent || !link->up ||
-        link->conn[PLANE_BULK] == NULL)
+        link->conn[PLANE_CONTROL] == NULL || link->conn[PLANE_BULK] == NULL)
         return;
     link->limit = message_max;
     link->deadline = TIME_NEVER;

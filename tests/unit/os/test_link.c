@@ -699,7 +699,7 @@ static void test_close_lets_the_last_word_through(void **state)
     link_close(f->server.link);
     f->server.link = NULL;
     run_until(f, client_down);
-    assert_true(f->client.messages >= 1);
+    assert_int_equal(f->client.messages, 2);
     assert_int_equal(f->server.downs, 0);
     mem_free(data);
 }
@@ -852,6 +852,7 @@ static void test_plain_last_words(void **state)
     link_close(f->server.link);
     f->server.link = NULL;
     run_until(f, client_down);
+    assert_int_equal(f->client.messages, 2);
     assert_int_equal(f->client.how, LINK_LOST);
     assert_int_equal(f->server.downs, 0);
     mem_free(data);
