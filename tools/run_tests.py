@@ -12,6 +12,12 @@ Every program speaks TAP (the Test Anything Protocol): a plan `1..N` and N
 lines `ok` or `not ok`.  A program that crashes, overruns its time, breaks its
 plan or leaves a process behind has failed, whatever it printed.  The last line
 is `N passed, M failed, K skipped`, counted in TAP lines.
+
+Suites run in turn, with two exceptions.  Those marked `fill` compute and do not
+look at a clock: they run beside the others, at a priority so low that they get
+what the others leave, and so do all builds but the first.  A program of a suite
+marked `again` that fails runs once more when all else has ended: what passes
+then has passed, and is reported as UNSTEADY.
 """
 
 import argparse
@@ -26,6 +32,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,8 +43,11 @@ ALONE = ["engines"]  # These by themselves.
 GRACE_S = 0.5  # How long after a program's end its children may still die.
 TAIL_LINES = 40  # How much of a failed program's output is shown.
 DETAIL_CHARS = 400  # Of a line that says how a test failed, in the summary.
+TURNS = ["once", "fill", "again"]
+AGAIN_AT_MOST = 5  # Programs; when more fail, it is not the machine's load.
 
 sessions = set()  # Of the programs that are running now.
+screen = threading.Lock()  # Held while one result is told.
 
 POINT = re.compile(r"^(not )?ok\b[ \t]*\d*[ \t]*(?:-[ \t]*)?([^#]*)(#.*)?$")
 PLAN = re.compile(r"^1\.\.(\d+)[ \t]*(#.*)?$")
@@ -51,6 +61,7 @@ class Suite:
     variant: str
     jobs: int
     timeout_s: float
+    turn: str
     kind: str
     argument: str
 
@@ -84,16 +95,18 @@ def read_suites(path):
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
-        words = line.split(None, 5)
-        if len(words) < 6 or words[1] not in TIERS + ALONE:
+        words = line.split(None, 6)
+        if len(words) < 7 or words[1] not in TIERS + ALONE or \
+                words[5] not in TURNS:
             sys.exit(f"{path}: line {number}: expected name, tier "
-                     f"({', '.join(TIERS + ALONE)}), variant, jobs, timeout, what")
-        name, tier, variant, jobs, timeout, what = words
+                     f"({', '.join(TIERS + ALONE)}), variant, jobs, timeout, "
+                     f"turn ({', '.join(TURNS)}), what")
+        name, tier, variant, jobs, timeout, turn, what = words
         kind, _, argument = what.partition(" ")
         if kind not in ("unit", "dir", "golden", "tap", "exit"):
             sys.exit(f"{path}: line {number}: no kind of suite named {kind}")
         suites.append(Suite(name, tier, variant, int(jobs), float(timeout),
-                            kind, argument.strip()))
+                            turn, kind, argument.strip()))
     return suites
 
 
@@ -144,6 +157,12 @@ def environment(suite, folder):
         TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:"
                      f"suppressions={ROOT}/tests/tsan.supp")
     return env
+
+
+# In a session of its own a process needs a low priority of the session, too,
+# where the kernel has one (autogroup): else sessions share alike.
+LOW = ["chrt", "--idle", "0", "sh", "-c",
+       '{ echo 19 >/proc/self/autogroup; } 2>/dev/null; exec "$@"', "sh"]
 
 
 @functools.cache
@@ -209,7 +228,8 @@ def execute(program):
         env = environment(suite, folder)
         # Files, not pipes: a forgotten child must not keep us waiting.
         process = subprocess.Popen(
-            [*launcher(suite.variant), *program.argv], cwd=work, env=env,
+            [*(LOW if suite.turn == "fill" else []),
+             *launcher(suite.variant), *program.argv], cwd=work, env=env,
             stdin=subprocess.DEVNULL, stdout=out, stderr=err,
             start_new_session=True)
         sessions.add(process.pid)
@@ -324,25 +344,44 @@ def report(program, result):
         counts.append(f"{len(result.failures)} FAILED")
     if result.skipped:
         counts.append(f"{result.skipped} skipped")
-    print(f"{program.title:<40} {result.seconds:6.2f} s  {', '.join(counts)}")
+    told = [f"{program.title:<40} {result.seconds:6.2f} s  {', '.join(counts)}"]
     if result.failures:
-        for failure in result.failures:
-            print(f"    {failure}")
+        told += [f"    {failure}" for failure in result.failures]
         lines = result.output.splitlines()
         if len(lines) > TAIL_LINES:
-            print(f"    | ... {len(lines) - TAIL_LINES} lines before")
-        for line in lines[-TAIL_LINES:]:
-            print(f"    | {line}")
-        print("    again: tools/run_tests.py --only "
-              f"{shlex.quote(program.title)} {program.suite.tier}")
-    sys.stdout.flush()
+            told.append(f"    | ... {len(lines) - TAIL_LINES} lines before")
+        told += [f"    | {line}" for line in lines[-TAIL_LINES:]]
+        told.append("    again: tools/run_tests.py --only "
+                    f"{shlex.quote(program.title)} {program.suite.tier}")
+    with screen:
+        print("\n".join(told), flush=True)
 
 
-def build(variant):
-    """Build a variant with its tests; return whether that went well."""
-    sys.stdout.flush()
-    return subprocess.run([ROOT / "tools" / "build.sh", variant, "tests"],
-                          stdin=subprocess.DEVNULL).returncode == 0
+def targets(suites):
+    """What ninja has to build for suites of one variant; nothing means all."""
+    wanted = []
+    for suite in suites:
+        named = re.findall(r"\$BUILD/(\S+)", suite.argument)
+        if suite.kind == "unit":
+            wanted += [f"unit-{layer}" for layer in
+                       suite.argument.split() or ["tests"]]
+        elif suite.kind in ("tap", "exit") and named:
+            wanted += named
+        else:
+            return []
+    return wanted
+
+
+def build(variant, wanted, low):
+    """Build what is wanted of a variant; return whether that went well."""
+    process = subprocess.Popen(
+        [*(LOW if low else []), ROOT / "tools" / "build.sh", variant, "tests",
+         *wanted], stdin=subprocess.DEVNULL, start_new_session=low)
+    if low:
+        sessions.add(process.pid)
+    status = process.wait()
+    sessions.discard(process.pid)
+    return status == 0
 
 
 def interrupted(number, _frame):
@@ -368,6 +407,107 @@ def chosen_suites(options):
         yield suite
 
 
+class Runner:
+    """Runs suites, and counts."""
+
+    def __init__(self, options, suites):
+        self.options = options
+        self.suites = suites
+        self.total = Result()
+        self.failed = []  # A line for each failure.
+        self.again = []  # (program, its first result)
+        self.unsteady = []
+        self.built = {}  # Variant: whether it could be built, once it is known.
+
+    def run_all(self):
+        """Build in one thread, fill in another, the others in turn in this."""
+        variants = dict.fromkeys(suite.variant for suite in self.suites
+                                 if suite.variant != "-")
+        with concurrent.futures.ThreadPoolExecutor(1) as builder, \
+                concurrent.futures.ThreadPoolExecutor(1) as filler:
+            for number, variant in enumerate(variants):
+                wanted = targets([suite for suite in self.suites
+                                  if suite.variant == variant])
+                self.built[variant] = builder.submit(
+                    build, variant, wanted, low=number > 0)
+            filled = filler.submit(self.fill)
+            for suite in self.suites:
+                if suite.turn != "fill":
+                    with concurrent.futures.ThreadPoolExecutor(
+                            suite.jobs) as pool:
+                        self.start(suite, pool)
+            filled.result()
+        for variant, built in self.built.items():
+            if not built.result():
+                self.failed.append(f"build {variant}")
+        self.run_again()
+
+    def fill(self):
+        for first in list(self.built.values())[:1]:
+            first.result()  # It may install packages: one at a time.
+        with concurrent.futures.ThreadPoolExecutor(
+                max(2, os.cpu_count() or 2)) as pool:
+            for suite in self.suites:
+                if suite.turn == "fill":
+                    self.start(suite, pool)
+
+    def start(self, suite, pool):
+        """Have the programs of a suite run as soon as they are built."""
+        if suite.variant != "-" and not self.built[suite.variant].result():
+            return
+        for program in programs_of(suite):
+            if self.options.only in program.title:
+                pool.submit(self.run_one, program).add_done_callback(
+                    self.ended)
+
+    def run_one(self, program):
+        result = run(program, self.options.update)
+        report(program, result)
+        if result.failures and program.suite.turn == "again":
+            self.again.append((program, result))
+        else:
+            self.count(program, result)
+
+    def ended(self, done):
+        """What goes wrong in the runner itself is a failure, too."""
+        if done.exception():
+            with screen:
+                self.failed.append(f"run_tests.py: {done.exception()!r}")
+
+    def count(self, program, result):
+        with screen:
+            self.total.passed += result.passed
+            self.total.skipped += result.skipped
+            self.failed += [f"{program.title}: {failure}"
+                            for failure in result.failures]
+
+    def run_again(self):
+        """Give the programs that a busy machine may have failed a quiet one."""
+        if len(self.again) > AGAIN_AT_MOST:
+            print(f"{len(self.again)} programs failed that would run again, "
+                  f"more than {AGAIN_AT_MOST}: none does")
+            for program, first in self.again:
+                self.count(program, first)
+            return
+        for program, first in self.again:
+            print(f"once more, alone: {program.title}", flush=True)
+            result = run(program)
+            report(program, result)
+            self.count(program, result)
+            if not result.failures:
+                self.unsteady += [f"{program.title}: {failure}"
+                                  for failure in first.failures]
+
+    def conclude(self):
+        for line in self.unsteady:
+            print(f"UNSTEADY {line}")
+        for line in self.failed:
+            print(f"FAILED {line}")
+        print(f"{self.total.passed} passed, {len(self.failed)} failed, "
+              f"{self.total.skipped} skipped")
+        return 1 if self.failed or not self.total.passed else 0
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -379,37 +519,11 @@ def main():
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, interrupted)
 
-    total = Result()
-    failed = []
-    built = {"-": True}
-    for suite in chosen_suites(options):
-        if suite.kind in ("dir", "golden") and not programs_of(suite):
-            continue
-        if suite.variant not in built:
-            built[suite.variant] = build(suite.variant)
-            if not built[suite.variant]:
-                total.failures.append("")
-                failed.append(f"build {suite.variant}")
-        if not built[suite.variant]:
-            continue
-        programs = [program for program in programs_of(suite)
-                    if options.only in program.title]
-        with concurrent.futures.ThreadPoolExecutor(suite.jobs) as pool:
-            running = {pool.submit(run, program, options.update): program
-                       for program in programs}
-            for done in concurrent.futures.as_completed(running):
-                program, result = running[done], done.result()
-                report(program, result)
-                total.passed += result.passed
-                total.skipped += result.skipped
-                total.failures += result.failures
-                failed += [f"{program.title}: {failure}"
-                           for failure in result.failures]
-    for line in failed:
-        print(f"FAILED {line}")
-    print(f"{total.passed} passed, {len(total.failures)} failed, "
-          f"{total.skipped} skipped")
-    return 1 if total.failures or not total.passed else 0
+    suites = [suite for suite in chosen_suites(options)
+              if suite.kind not in ("dir", "golden") or programs_of(suite)]
+    runner = Runner(options, suites)
+    runner.run_all()
+    return runner.conclude()
 
 
 if __name__ == "__main__":
