@@ -22,11 +22,9 @@ target=$*
 dir=build/$variant
 case $variant in
 release) set -- ;;
-# At -O1 with line numbers alone they compile in little more than half the time.
-# What gcc warns of depends on how far it optimises: release is the judge.
-asan) set -- -Db_sanitize=address,undefined -Doptimization=1 \
-             '-Dc_args=-g1 -Wno-error' ;;
-tsan) set -- -Db_sanitize=thread -Doptimization=1 '-Dc_args=-g1 -Wno-error' ;;
+# At -O1 these compile in little more than half the time.
+asan) set -- -Db_sanitize=address,undefined -Doptimization=1 ;;
+tsan) set -- -Db_sanitize=thread -Doptimization=1 ;;
 cover) set -- -Db_coverage=true -Doptimization=1 ;;
 bugs) set -- -Dbugs=true ;;
 *)
