@@ -110,11 +110,9 @@ static const struct variables *choose(const struct variables *a,
 {
     const struct variables *near;
 
-    if (a == NULL || b == NULL)
-        return a == NULL ? b : a;
     /* One launcher may tell in two ways. */
     if (say_the_same(a, b) &&
-        (a->mpi == b->mpi || (b == &srun && a->of_srun)))
+        (b == &srun ? a->of_srun : strcmp(a->mpi, b->mpi) == 0))
         return a;
     near = nearer(a, b);
     return near == NULL && say_the_same(a, b) ? a : near;
@@ -166,23 +164,28 @@ struct launcher launcher_find(void)
 
     for (size_t i = 0; i < sizeof mpis / sizeof *mpis; i++) {
         const struct variables *const other = &mpis[i];
-        const struct variables *const last = by;
-        const struct variables *chosen;
+        const struct variables *near = other;
 
         if (!is_told(other))
             continue;
-        chosen = choose(other, step);
-        if (chosen == NULL)
+        if (step != NULL)
+            near = choose(other, step);
+        if (near == NULL)
             return (struct launcher){.unclear = {other->rank, srun.rank}};
-        if (chosen == step)
+        if (near != other)
             continue; /* Left from before the step. */
-        by = choose(last, other);
-        if (by == NULL)
-            return (struct launcher){.unclear = {last->rank, other->rank}};
+        if (by != NULL) {
+            near = choose(by, other);
+            if (near == NULL)
+                return (struct launcher){.unclear = {by->rank, other->rank}};
+        }
+        by = near;
     }
     if (by == NULL)
         by = step;
-    return by == NULL ? (struct launcher){.mpi = NULL} : told_by(by);
+    if (by == NULL)
+        return (struct launcher){.mpi = NULL};
+    return told_by(by);
 }
 
 enum err launcher_check(const struct launcher *launcher, struct why *why)
