@@ -47,10 +47,10 @@
 /* Whoever looks once in LOOK_US_MAX must have seen a rank 0 that failed, or had
  * nothing left to do. */
 #define STAY_US (2 * LOOK_US_MAX)
-/* Who comes later finds its trace.  Numbers of jobs may come again (of mpirun in
- * a container, say), with a rank 0 that is not there yet. */
+/* Who comes later finds its trace.  Numbers of jobs may come again (of mpirun
+ * in a container, say), with a rank 0 that is not there yet. */
 #define LATE_US STAY_US
-#define SPARE 64u /* Seats for those who join by themselves, as --workers has. */
+#define SPARE   64u /* Seats for who joins by itself, as --workers has. */
 
 /* Of a command line. */
 struct words {
@@ -290,9 +290,8 @@ static int coordinate(struct launch *launch)
     int code;
 
     (void)snprintf(seats, sizeof seats, "%u:%u", self.size,
-                   self.size + SPARE < RECIPE_WORKERS_MAX
-                       ? self.size + SPARE
-                       : RECIPE_WORKERS_MAX);
+                   self.size + SPARE < RECIPE_WORKERS_MAX ? self.size + SPARE
+                                                          : RECIPE_WORKERS_MAX);
     (void)snprintf(share, sizeof share, "%u", launcher_threads(&self));
     add_option(&words, job, OPT_N, "-n", "1");
     add_option(&words, job, OPT_WORKERS, "--workers",

@@ -6,8 +6,8 @@
 #include "base/check.h"
 #include "cli/options/options.h"
 
-#define SEED_MAX    9007199254740992.0 /* 2^53: also exact as a JSON number. */
-#define REAL_MAX    1e300
+#define SEED_MAX 9007199254740992.0 /* 2^53: also exact as a JSON number. */
+#define REAL_MAX 1e300
 
 enum {
     /* Commands that train, for real or in virtual time. */

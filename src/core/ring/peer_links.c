@@ -13,7 +13,7 @@
 #include "base/bugs.h"
 #include "core/ring/peer_parts.h"
 
-#define CONTACT_BEATS 4 /* So many pass before others are dialled meanwhile. */
+#define CONTACT_BEATS 4 /* So many pass before others are dialled, too. */
 
 uint32_t links_seat(const struct peer *p, uint32_t link)
 {

@@ -9,9 +9,9 @@
 #include "model/net/neural.h"
 #include "optim/optim.h"
 
-#define COUNT_MAX   4294967295.0
-#define SEED_MAX    9007199254740992.0 /* 2^53: also exact as a JSON number. */
-#define REAL_MAX    1e300
+#define COUNT_MAX 4294967295.0
+#define SEED_MAX  9007199254740992.0 /* 2^53: also exact as a JSON number. */
+#define REAL_MAX  1e300
 
 #define LIMITS(low, high) .min = (low), .max = (high)
 

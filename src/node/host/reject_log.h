@@ -21,9 +21,9 @@
 #define REJECT_LOG_SAID  64u /* Sentences that are not said again. */
 
 struct reject_log {
-    time_us began_at; /* Of the stretch of time at hand. */
-    uint32_t lines;   /* Written in it, ... */
-    uint64_t held;    /* ... and not written. */
+    time_us began_at;               /* Of the stretch of time at hand. */
+    uint32_t lines;                 /* Written in it, ... */
+    uint64_t held;                  /* ... and not written. */
     uint64_t said[REJECT_LOG_SAID]; /* Their names, the last ones. */
     uint32_t said_count;            /* That there ever were. */
 };

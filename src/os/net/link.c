@@ -97,8 +97,8 @@ static void conn_address(const struct conn *conn, char text[NET_TEXT_SIZE])
 
 /* Two connections are two roads: when the peer has closed the one, its last
  * word may still be coming on the other.  Of a ring's peer that is what others
- * need to go on: sums, states, and that it leaves and has not died.  Whoever was
- * killed has none, and is not waited for. */
+ * need to go on: sums, states, and that it leaves and has not died.  Whoever
+ * was killed has none, and is not waited for. */
 static bool awaits_last_word(const struct conn *conn)
 {
     const struct link *link = conn->link;
