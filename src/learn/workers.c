@@ -25,7 +25,7 @@
 #define DIMS_LONG         (1u << 18)
 #define LONG_PIECES       4u
 #define PIECES_LEAST      2u         /* So that there is something to steal. */
-#define PIECE_NUMBERS     (1u << 21) /* Half a millisecond or more to read. */
+#define PIECE_NUMBERS     (1u << 22) /* A millisecond or so to compute with. */
 
 static bool keeps_state(const struct recipe *recipe)
 {
@@ -330,15 +330,22 @@ static enum err check_certificate(const struct setup *setup,
                 : "`rep`, which is exact");
 }
 
-/* Of one worker in a step: numbers that it reads. */
-static uint64_t numbers_each(const struct setup *setup, const struct setup *of)
+/* Of a step: numbers that are computed with, each once for every class, or a
+ * network's flops, which take about as long. */
+static double numbers_of(const struct setup *of, const struct sampler *sampler)
 {
     const struct dataset *const data = &of->data;
-    const uint64_t all = dataset_is_sparse(data)
-                             ? data->entries
-                             : (uint64_t)data->rows * data->cols;
+    const struct neural_model *const net = setup_net(of);
+    const struct problem problem = setup_problem(of);
+    const double rows =
+        sampler->kind == SAMPLER_WHOLE ? data->rows : sampler->batch;
 
-    return all / setup->slots;
+    if (net != NULL)
+        return rows * NEURAL_TRAIN * (double)neural_flops(&net->neural);
+    if (dataset_is_sparse(data))
+        return rows / data->rows * (double)data->entries *
+               problem_outputs(&problem);
+    return rows * data->cols * problem_outputs(&problem);
 }
 
 /* Do answers cost what computing could have?  Where all workers share this
@@ -353,16 +360,14 @@ static bool share_machine(const struct setup *setup, const struct setup *of)
 void workers_cut(struct setup *setup, const struct setup *of,
                  const struct sampler *sampler)
 {
-    const struct family *const family = setup_family(of);
     struct code_spec *const code = &setup->code;
-    uint64_t most = CODE_STEAL_PIECES;
+    double most = CODE_STEAL_PIECES;
 
     if (code->schedule != SCHED_STEAL || code->pieces != 0)
         return;
-    if (share_machine(setup, of) && !family->apart &&
-        sampler->kind == SAMPLER_WHOLE)
-        most = numbers_each(setup, of) / PIECE_NUMBERS;
-    if (family->dims(of) >= DIMS_LONG && most > LONG_PIECES)
+    if (share_machine(setup, of))
+        most = numbers_of(of, sampler) / setup->slots / PIECE_NUMBERS;
+    if (setup_family(of)->dims(of) >= DIMS_LONG && most > LONG_PIECES)
         most = LONG_PIECES;
     if (most < CODE_STEAL_PIECES)
         code->pieces = most < PIECES_LEAST ? PIECES_LEAST : (uint32_t)most;

@@ -18,7 +18,7 @@ MUST_CHECK enum err workers_can_come(uint32_t wanted, uint32_t local,
                                      bool listens, struct why *why);
 /* Into how many pieces each one's part is cut where pieces are stolen, unless
  * the user said it.  Every piece is an answer: fewer where answers are long,
- * and where the rows of `of` that they are computed from are few. */
+ * and where a step of `of` is short. */
 void workers_cut(struct setup *setup, const struct setup *of,
                  const struct sampler *sampler);
 /* Build the code once for real, the only honest answer to whether it fits, and

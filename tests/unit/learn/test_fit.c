@@ -240,32 +240,42 @@ static void test_refusals(void **state)
                                   "nothing to learn");
 }
 
-static uint32_t pieces_of(uint32_t count, uint32_t cols, uint32_t delays)
+/* In batches of so many rows; 0: of all. */
+static uint32_t pieces_in(uint32_t count, uint32_t cols, uint32_t delays,
+                          uint32_t batch)
 {
+    const struct sampler batches = {.kind = SAMPLER_ROWS, .batch = batch};
     struct setup of = setup;
 
     of.data.rows = count;
     of.data.cols = of.data.stride = cols;
     of.delay.count = delays;
     setup.code.pieces = 0;
-    workers_cut(&setup, &of, &sampler_whole);
+    workers_cut(&setup, &of, batch > 0 ? &batches : &sampler_whole);
     return setup.code.pieces;
 }
 
-/* Pieces of long vectors and of few numbers are few, unless the user said how
- * many, or a delay says that there is more to do. */
+static uint32_t pieces_of(uint32_t count, uint32_t cols, uint32_t delays)
+{
+    return pieces_in(count, cols, delays, 0);
+}
+
+/* Pieces of long vectors and of few numbers, in a batch or in all, are few,
+ * unless the user said how many, or a delay says that there is more to do. */
 static void test_pieces_follow_the_work(void **state)
 {
     (void)state;
     set("n", "4");
     prepare();
     assert_int_equal(setup.code.pieces, 2);
-    assert_int_equal(pieces_of(1u << 20, 64, 0), 0);
-    assert_int_equal(pieces_of(1u << 19, 64, 0), 4);
+    assert_int_equal(pieces_of(1u << 21, 64, 0), 0);
+    assert_int_equal(pieces_of(1u << 20, 64, 0), 4);
     assert_int_equal(pieces_of(1u << 10, 64, 0), 2);
     assert_int_equal(pieces_of(1u << 10, 64, 1), 0);
     assert_int_equal(pieces_of(1u << 10, (1u << 18) - 1, 0), 0);
     assert_int_equal(pieces_of(1u << 10, 1u << 18, 0), 4);
+    assert_int_equal(pieces_in(1u << 21, 64, 0, 1u << 20), 4);
+    assert_int_equal(pieces_in(1u << 21, 64, 0, 1u << 10), 2);
     setup.code.pieces = 5;
     workers_cut(&setup, &setup, &sampler_whole);
     assert_int_equal(setup.code.pieces, 5);
