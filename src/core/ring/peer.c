@@ -169,7 +169,7 @@ static void try_finish(struct peer *p, struct actions *actions)
 
     if (p->computing || p->measuring)
         return;
-    if (!p->options.trainer.kept || ledger->broken) {
+    if (!p->options.trainer.kept) {
         finish(p, actions);
         return;
     }
@@ -498,11 +498,27 @@ static bool is_waiting(const struct peer *p)
     return p->phase == PEER_GATHERING || p->phase == PEER_LACKING;
 }
 
+static void on_checkpointed(struct peer *p, const struct event *event,
+                            struct actions *actions)
+{
+    const enum ledger_news news =
+        trainer_checkpointed(&p->trainer, event, actions);
+    struct trace *trace;
+
+    if (news == LEDGER_TROUBLE)
+        (void)peer_trace(p, actions, TRACE_ALARM);
+    if (news != LEDGER_AGAIN)
+        return;
+    trace = peer_trace(p, actions, TRACE_CHECKPOINT);
+    trace->key.step = event->step;
+    trace->a = 1;
+}
+
 static void on_disk(struct peer *p, const struct event *event,
                     struct actions *actions)
 {
     if (event->kind == EVENT_CHECKPOINTED)
-        trainer_checkpointed(&p->trainer, event->step, event->err);
+        on_checkpointed(p, event, actions);
     else if (trainer_journaled(&p->trainer, event->err, actions))
         (void)peer_trace(p, actions, TRACE_ALARM);
     if (p->phase == PEER_ENDING) {
