@@ -28,13 +28,22 @@ static void fail(struct lab *lab, enum err err)
         lab->err = err;
 }
 
+/* What is written here replaces what has its name: nobody else may have put
+ * something there. */
+static enum err make_own(const char *folder, struct why *why)
+{
+    const enum err err = file_make_folder(folder, why);
+
+    return err == ERR_OK ? file_check_folder(folder, why) : err;
+}
+
 enum err lab_open(struct lab *lab)
 {
     lab->page = json_pack("{s:[], s:[], s:[], s:[]}", "tables", "plots",
                           "remarks", "commands");
     if (lab->page == NULL)
         return why_set(&lab->why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
-    return file_make_folder(lab->folder, &lab->why);
+    return make_own(lab->folder, &lab->why);
 }
 
 void lab_close(struct lab *lab)

@@ -142,6 +142,8 @@ int reproduce_command(struct cli *cli)
     if (!all && find(name) == NULL)
         return unknown(cli, name);
     err = file_make_folder(to, &why);
+    if (err == ERR_OK)
+        err = file_check_folder(to, &why);
     if (err != ERR_OK)
         return say_why(cli, err, &why);
     if (!file_absolute(to, folder, sizeof folder) || strlen(folder) > 800)
