@@ -7,7 +7,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,8 @@
 #include "os/transfer.h"
 
 #define PATH_SIZE 4096u
+#define NAME_ROOM 256u
+#define UNMAPPED  65534u /* Linux: a user that is not of our namespace. */
 
 static enum err error_code(int error)
 {
@@ -235,6 +239,130 @@ static bool others_write(const struct stat *info)
             (info->st_gid != getegid() || getegid() != geteuid()));
 }
 
+/* Where a namespace has not all users, those it lacks have one number, root
+ * among them. */
+static bool is_unmapped(uid_t user)
+{
+    unsigned long first, from, count = UINT32_MAX;
+    FILE *file;
+
+    if (user != UNMAPPED)
+        return false;
+    file = fopen("/proc/self/uid_map", "re");
+    if (file == NULL)
+        return false;
+    if (fscanf(file, "%lu %lu %lu", &first, &from, &count) != 3)
+        count = UINT32_MAX;
+    (void)fclose(file);
+    return count < UINT32_MAX;
+}
+
+static bool is_trusted(uid_t user)
+{
+    return user == geteuid() || user == 0 || is_unmapped(user);
+}
+
+/* Is somebody else in the group?  One that nobody is listed in is somebody's
+ * own, or has nobody. */
+static bool group_has_others(gid_t group)
+{
+    const struct passwd *const self = getpwuid(geteuid());
+    char name[NAME_ROOM] = "";
+    const struct group *found;
+
+    if (group == getegid())
+        return getegid() != geteuid();
+    if (self != NULL)
+        (void)snprintf(name, sizeof name, "%s", self->pw_name);
+    found = getgrgid(group);
+    for (char **one = found == NULL ? NULL : found->gr_mem;
+         one != NULL && *one != NULL; one++)
+        if (strcmp(*one, name) != 0 && strcmp(*one, "root") != 0)
+            return true;
+    return false;
+}
+
+/* May somebody put another entry in the place of this one? */
+static enum err check_above(const char *above, const char *entry,
+                            struct why *why)
+{
+    struct stat folder, info;
+
+    if (stat(above, &folder) != 0)
+        return file_read_failed(why, above, errno);
+    if (lstat(entry, &info) != 0)
+        return file_read_failed(why, entry, errno);
+    if (!is_trusted(folder.st_uid))
+        return why_set(why, ERR_DENIED,
+                       "%s: belongs to another user (%u, you are %u), who "
+                       "could put another folder in the place of %s; choose a "
+                       "folder of your own",
+                       above, (unsigned)folder.st_uid, (unsigned)geteuid(),
+                       entry);
+    if ((folder.st_mode & S_IWOTH) == 0 &&
+        ((folder.st_mode & S_IWGRP) == 0 || !group_has_others(folder.st_gid)))
+        return ERR_OK;
+    if ((folder.st_mode & S_ISVTX) != 0 && is_trusted(info.st_uid))
+        return ERR_OK;
+    return why_set(why, ERR_DENIED,
+                   "%s: others may write to it (mode %04o) and could put "
+                   "another folder in the place of %s; run chmod go-w or "
+                   "chmod +t on it, or choose another folder",
+                   above, (unsigned)(folder.st_mode & 07777), entry);
+}
+
+static bool is_within(const char *path, const char *folder)
+{
+    const size_t size = strlen(folder);
+
+    return strncmp(path, folder, size) == 0 &&
+           (path[size] == '/' || path[size] == '\0' || size == 1);
+}
+
+/* Every folder on the way along `path`, which is absolute. */
+static enum err check_way(const char *path, const char *here, struct why *why)
+{
+    char above[PATH_SIZE], entry[PATH_SIZE], real[PATH_SIZE];
+    enum err err = ERR_OK;
+
+    for (const char *slash = path; err == ERR_OK && slash != NULL;) {
+        const char *const next = strchr(slash + 1, '/');
+        const size_t size =
+            next == NULL ? strlen(path) : (size_t)(next - path);
+
+        if (size >= PATH_SIZE)
+            return file_read_failed(why, path, ENAMETOOLONG);
+        (void)snprintf(above, sizeof above, "%.*s",
+                       slash == path ? 1 : (int)(slash - path), path);
+        (void)snprintf(entry, sizeof entry, "%.*s", (int)size, path);
+        if (!file_absolute(above, real, sizeof real))
+            return file_read_failed(why, above, errno);
+        if (slash[1] != '/' && slash[1] != '\0' && !is_within(here, real))
+            err = check_above(above, entry, why);
+        slash = next;
+    }
+    return err;
+}
+
+/* As it is said, and where that leads. */
+static enum err check_ways(const char *path, struct why *why)
+{
+    char here[PATH_SIZE], said[PATH_SIZE], real[PATH_SIZE];
+    int size;
+    enum err err;
+
+    if (!file_absolute(".", here, sizeof here) ||
+        !file_absolute(path, real, sizeof real))
+        return file_read_failed(why, path, errno);
+    size = path[0] == '/'
+               ? snprintf(said, sizeof said, "%s", path)
+               : snprintf(said, sizeof said, "%s/%s", here, path);
+    if (size < 0 || (size_t)size >= sizeof said)
+        return file_read_failed(why, path, ENAMETOOLONG);
+    err = check_way(said, here, why);
+    return err == ERR_OK ? check_way(real, here, why) : err;
+}
+
 enum err file_check_folder(const char *path, struct why *why)
 {
     struct stat info;
@@ -254,7 +382,7 @@ enum err file_check_folder(const char *path, struct why *why)
                       "%s: others may write to it (mode %03o); run chmod go-w "
                       "on it, or choose another folder",
                       path, (unsigned)(info.st_mode & 0777));
-    return err;
+    return err == ERR_OK ? check_ways(path, why) : err;
 }
 
 bool file_absolute(const char *path, char *out, size_t capacity)

@@ -33,7 +33,9 @@ MUST_CHECK enum err file_make_folder(const char *path, struct why *why);
 /* The last of them must be new: ERR_EXISTS whatever has that name. */
 MUST_CHECK enum err file_make_new_folder(const char *path, struct why *why);
 /* ERR_DENIED with a sentence unless it is a folder of ours that no other user
- * can put files in; a link to one must be ours, too. */
+ * can put files in, nor another folder in its place; a link to one must be
+ * ours, too.  The folder that we work in and those above it are believed: who
+ * owns them has what is done there anyway. */
 MUST_CHECK enum err file_check_folder(const char *path, struct why *why);
 
 /* FOLDER/NAME, or, if that is too long for any file, nothing at all. */
