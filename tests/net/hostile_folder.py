@@ -189,6 +189,77 @@ def strangers(tap):
     os.rmdir("muster-runs")
 
 
+def strangers_above(tap):
+    """Who owns a folder above, or may write there, may put another one in the
+    place of the run's."""
+    if os.geteuid() != 0:
+        print("# skipped: only root can give folders to another user")
+        return
+    for name, owner, mode, words in (
+            ("theirs", 65534, 0o755, "theirs: belongs to another user (65534"),
+            ("theirs-sticky", 65534, 0o1777, "belongs to another user (65534"),
+            ("for-all", 0, 0o777, "for-all: others may write to it (mode 0777)"),
+            ("like-tmp", 0, 0o1777, None), ("ours", 0, 0o775, None)):
+        os.mkdir(name)
+        os.chmod(name, mode)
+        os.chown(name, owner, 0)
+        for out in (f"{name}/sub", os.path.abspath(f"{name}/deep/sub")):
+            done = train(*DATA, "-n", 2, "--out", out)
+            if words is None:
+                tap.equal(done["exit"], 0, f"--out {name}/... is taken")
+            else:
+                tap.ok(done["exit"] == 1 and words in done["error"] and
+                       "in the place of" in done["error"],
+                       f"--out {name}/... is not", done)
+    os.mkdir("private")
+    os.symlink(os.path.abspath("private"), "theirs/link")
+    os.lchown("theirs/link", 0, 0)
+    done = train(*DATA, "-n", 2, "--out", "theirs/link/sub")
+    tap.ok(done["exit"] == 1 and "theirs: belongs to" in done["error"],
+           "a link of ours in a folder of theirs", done)
+    os.chdir("theirs")
+    done = train(*DATA, "-n", 2, "--out", "../worked-in")
+    os.chdir("..")
+    tap.equal(done["exit"], 0, "the folder that one works in is believed")
+
+
+def reproduced(tap):
+    """The pages of experiments replace what has their names."""
+    if os.geteuid() != 0:
+        print("# skipped: only root can give folders to another user")
+        return
+    os.mkdir("shared")
+    os.chmod("shared", 0o1777)
+    victim = Path("victim").resolve()
+    victim.write_text("mine\n")
+    os.chdir("shared")
+    for at in ("muster-results", "results/prices"):
+        os.makedirs(at)
+        page = Path(at if at.endswith("prices") else at + "/prices")
+        page.mkdir(exist_ok=True)
+        (page / "index.html").symlink_to(victim)
+        for path in (page / "index.html", page):
+            os.lchown(path, 65534, 65534)
+    os.lchown("muster-results", 65534, 65534)
+    os.symlink("results", "to-link")
+    os.lchown("to-link", 65534, 65534)
+    for name, to in (("muster-results", []), ("--to", ["--to", "results"]),
+                     ("a link", ["--to", "to-link"])):
+        done = run("reproduce", "prices", "--quick", *to)
+        tap.ok(done.returncode == 1 and "another user" in done.stderr,
+               f"reproduce: a stranger's folder, {name}", done)
+    os.chdir("..")
+    tap.equal(victim.read_text(), "mine\n", "... nothing was written through")
+
+
+def peers(tap):
+    """One peer's folder is not the run's."""
+    train(*DATA, "-n", 2, "--topology", "ring", "--out", "a-ring")
+    done = resume("a-ring/w0")
+    tap.ok(done["exit"] == 2 and "one peer of a ring" in done["error"] and
+           done["error"].endswith("/a-ring"), "a peer's folder", done)
+
+
 def poisoned_cache():
     """The note of rows.svm leads to the copy of other rows."""
     rows = [f"{1 if i % 3 else -1} 1:{i % 7} 2:{i % 5}\n" for i in range(60)]
@@ -257,6 +328,9 @@ def main():
     locked(tap)
     leftovers(tap, wanted)
     strangers(tap)
+    strangers_above(tap)
+    reproduced(tap)
+    peers(tap)
     planted_copies(tap)
     tap.done()
 

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "core/run/journal.h"
@@ -64,14 +65,34 @@ static enum err read_number(const char *folder, unsigned long *number,
     return err;
 }
 
+/* Is it of one peer of a ring, whose run is in the folder above? */
+static bool is_peers(const char *folder, char above[FILE_PATH_SIZE])
+{
+    char *slash;
+
+    if (!file_absolute(folder, above, FILE_PATH_SIZE))
+        return false;
+    slash = strrchr(above, '/');
+    if (slash == NULL || slash == above)
+        return false;
+    *slash = '\0';
+    return ring_folder_is(above);
+}
+
 enum err format_check(const char *folder, struct why *why)
 {
+    char above[FILE_PATH_SIZE];
     unsigned long number = 1;
     enum err err;
 
     if (!format_holds_run(folder))
         return ERR_OK;
     err = read_number(folder, &number, why);
+    if (err == ERR_OK && number == 1 && is_peers(folder, above))
+        return why_set(why, ERR_UNSUPPORTED,
+                       "%.200s: the folder of one peer of a ring; the run is "
+                       "the folder above it, %.300s",
+                       folder, above);
     if (err != ERR_OK || number == 0 || number == FORMATS)
         return err;
     if (number > FORMATS)
