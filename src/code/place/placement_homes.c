@@ -64,8 +64,17 @@ static enum err homes_vet(const struct code *code, struct why *why)
     if (homes->slot[homes->count] == code->slots &&
         homes->chunk[homes->count] == code->chunks)
         return ERR_OK;
-    return why_set(why, ERR_SHAPE, "code %s is for other homes of the data",
-                   code->spec.name);
+    if (homes->slot[homes->count] != code->slots)
+        return why_set(why, ERR_SHAPE,
+                       "private rows are computed where they are: by %u "
+                       "worker%s in all, and %u are asked for; leave -n and "
+                       "--workers out",
+                       homes->slot[homes->count],
+                       homes->slot[homes->count] == 1 ? "" : "s", code->slots);
+    return why_set(why, ERR_SHAPE,
+                   "the owners have %u chunks of rows, and the training has "
+                   "%u; --chunk-rows must be the same for all of them",
+                   homes->chunk[homes->count], code->chunks);
 }
 
 const struct placement_ops placement_homes = {

@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -150,6 +151,7 @@ static void test_other_homes(void **state)
                                 layout.slot[layout.homes.count] + 1,
                                 layout.chunk[layout.homes.count], &why),
                      ERR_SHAPE);
+    assert_non_null(strstr(why.text, "leave -n and --workers out"));
 }
 
 int main(void)
