@@ -9,6 +9,7 @@
 #include "node/host/keep.h"
 #include "os/clock.h"
 #include "os/run/interrupt.h"
+#include "os/run/wait.h"
 
 #define JUDGE_US    SECOND_US
 #define JUDGE_SHARE 10 /* At most a tenth of the time goes there. */
@@ -63,12 +64,22 @@ static enum err kept(void *context, struct why *why)
     return run_point_latest(context, why);
 }
 
+/* The supervisor heard the signal, or another rank; what is printed and what
+ * MPI has yet to do is not for its echo to end. */
+static void end_interrupted(const struct train_result *result)
+{
+    const int number = result->signal;
+
+    interrupt_heard(number != 0 ? number : WAIT_SIGTERM);
+    interrupt_end();
+}
+
 void run_hold(enum err err, const struct train_result *result)
 {
     if (err == ERR_OK && (result->finished || result->timed_out))
         interrupt_hold();
     else
-        interrupt_end();
+        end_interrupted(result);
 }
 
 void run_show_steps(struct run *run, const struct optim_options *optim)

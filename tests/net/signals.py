@@ -103,6 +103,30 @@ for number, name in ((signal.SIGTERM, "SIGTERM"), (signal.SIGHUP, "SIGHUP"),
         stderr=subprocess.PIPE, text=True))
     tap.ok(got.get("steps", 0) > 0, "... from which it goes on", err)
 
+# SIGTERM again and again, as impatient launchers send it: each is an echo of the
+# first until what was asked for is done and told.
+for name, more in (("star", ()), ("ring", ("--topology", "ring")), ("alone", None)):
+    process = start(None, *(() if more is None else ("-n", "2", *more)), "--steps",
+                    "1000000000", "--optim", "gd", "--lr", "0.0001", "--accuracy",
+                    "0", "--out", f"echo-{name}")
+    if more is None:
+        while "step " not in process.stderr.readline():
+            pass
+    else:
+        wait_step(f"echo-{name}", 3)
+    for _ in range(900):
+        if process.poll() is not None:
+            break
+        kill(process.pid, signal.SIGTERM)
+        try:
+            process.wait(timeout=0.001)
+        except subprocess.TimeoutExpired:
+            pass
+    got, err = finish(process)
+    tap.ok(process.returncode == 75 and got.get("steps", 0) > 0,
+           f"{name}: SIGTERM again and again: one end, with its result",
+           f"{process.returncode} {got} {err}")
+
 # A model that nobody reads is saved without end: the first signal asks for what
 # is being done, the second ends it.
 process = subprocess.Popen([MUSTER, "train", "gen:gmm:50,20000", "-", "--steps", "1",

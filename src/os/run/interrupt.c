@@ -41,16 +41,21 @@ static void on_echo(int number)
 }
 
 /* The same, but of this signal only if it is no echo. */
-static void give_back_soon(int number)
+static void give_back_but(int number)
 {
     struct sigaction action = {.sa_handler = on_echo, .sa_flags = SA_RESTART};
 
-    came = number;
-    came_at = clock_now_us();
     (void)sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < ASKING; i++)
         (void)sigaction(asking[i], asking[i] == number ? &action : &before[i],
                         NULL);
+}
+
+static void give_back_soon(int number)
+{
+    came = number;
+    came_at = clock_now_us();
+    give_back_but(number);
 }
 
 static void take(const struct sigaction *action)
@@ -75,8 +80,13 @@ void interrupt_begin(struct flag *flag)
     (void)sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < ASKING; i++)
         (void)sigaddset(&action.sa_mask, asking[i]);
-    for (size_t i = 0; i < ASKING; i++)
-        (void)sigaction(asking[i], NULL, &before[i]);
+    for (size_t i = 0; i < ASKING; i++) {
+        struct sigaction now;
+
+        (void)sigaction(asking[i], NULL, &now);
+        if (now.sa_handler != on_echo) /* Ours, of the last time. */
+            before[i] = now;
+    }
     take(&action);
 }
 
@@ -95,9 +105,23 @@ void interrupt_hold(void)
     take(&action);
 }
 
+void interrupt_heard(int number)
+{
+    sigset_t all, old;
+
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_BLOCK, &all, &old);
+    if (came == 0) {
+        came = number;
+        came_at = clock_now_us();
+    }
+    (void)sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
+/* What is left to do, such as to print, is not to be ended by an echo. */
 void interrupt_end(void)
 {
-    give_back();
+    give_back_but((int)came);
 }
 
 int interrupt_signal(void)

@@ -17,7 +17,9 @@ void interrupt_begin(struct flag *flag);
  * the first that comes before interrupt_end changes nothing, the second ends
  * the program. */
 void interrupt_hold(void);
-/* Signals do what they did before. */
+/* Somebody else has heard that signal, and the work has ended for it. */
+void interrupt_heard(int number);
+/* Signals do what they did before, but for echoes of the one that came. */
 void interrupt_end(void);
 /* The signal that came since the last beginning; 0: none did. */
 int interrupt_signal(void);
