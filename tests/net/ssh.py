@@ -9,6 +9,7 @@ line, and no name or path is ever read by a shell.
 import contextlib
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -225,6 +226,25 @@ def fails(tap, sshd):
            "one of two hosts: trained without the other", said)
 
 
+def planted(tap, sshd):
+    """Where muster is here, anybody there could have put another program."""
+    folder = Path("/tmp") / f"muster-open-{os.getpid()}"
+    folder.mkdir()
+    try:
+        program = Path(shutil.copy(MUSTER, folder / "muster"))
+        hosts = ["launch", "ssh", "--ssh-config", str(sshd.config), "--hosts",
+                 "node1", "--", "train", SMALL, "--steps", "60", "-q"]
+        for mode, code in ((0o777, 1), (0o755, 0)):
+            folder.chmod(mode)
+            done = subprocess.run([program, *hosts], capture_output=True,
+                                  text=True, timeout=DEADLINE_S)
+            tap.ok(done.returncode == code and
+                   ("nobody else could change" in done.stderr) == (code == 1),
+                   f"a program in a folder of mode {mode:o} there", done)
+    finally:
+        shutil.rmtree(folder)
+
+
 def only_ever_fails(tap, sshd):
     """Ready there each time, and then its join ends at once."""
     bad = sshd.home / "bad"
@@ -265,6 +285,7 @@ def main():
         dies_and_comes_again(tap, sshd)
         launcher_killed(tap, sshd)
         fails(tap, sshd)
+        planted(tap, sshd)
         only_ever_fails(tap, sshd)
         refuses(tap, sshd)
     tap.ok(not sshd.folder.exists(), "sshd's folder is removed")

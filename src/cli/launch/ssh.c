@@ -40,6 +40,9 @@
 /* Any login shell has to read this as one quoted word: no quote, no backslash,
  * no newline, no exclamation mark in it.
  *
+ * The path that muster has here may be one below /tmp, where anybody may put a
+ * program there: it is `safe` if nobody but root and the user can.
+ *
  * `leave` may come before the worker is there.  A shell that is signalled stops
  * waiting, so it waits again until the worker is gone; and once more for its
  * code, which bash still has, while dash says 127 of one that a signal ended.
@@ -48,9 +51,17 @@
 static const char script[] =
     "exec /bin/sh -c '"
     "umask 077; exec 3<&0; "
+    "safe() { [ -n \"$1\" ] && at=$(readlink -f \"$1\") && me=$(id -u) && "
+    "while [ -n \"$at\" ]; do "
+    "set -- $(LC_ALL=C ls -ldn -- \"$at\" 2>/dev/null); "
+    "[ \"$3\" = 0 ] || [ \"$3\" = \"$me\" ] || return 1; "
+    "case $1 in ?????????[tT]*) ;; ????????w*) return 1;; "
+    "?????w*) [ \"$4\" = 0 ] || [ \"$4\" = \"$me\" ] || return 1;; esac; "
+    "at=${at%/*}; done; }; "
     READ("wanted") READ("program") READ("ours") ": || exit 66; "
     "if [ -n \"$program\" ]; then set -- \"$program\"; "
-    "else set -- muster \"$HOME/.local/bin/muster\" \"$ours\"; fi; "
+    "else set -- muster \"$HOME/.local/bin/muster\"; "
+    "if safe \"$ours\"; then set -- \"$@\" \"$ours\"; fi; fi; "
     "found=; for one in \"$@\"; do "
     "if [ -z \"$found\" ] && command -v \"$one\" >/dev/null 2>&1; "
     "then found=$one; fi; done; "
@@ -373,7 +384,8 @@ static enum fate ssh_ended(struct launch *launch, struct station *station,
                        "there is no %.200s there; install muster (make "
                        "install), or say where it is with --remote PATH",
                        program == NULL ? "muster in PATH, none in ~/.local/bin "
-                                         "and none where it is here"
+                                         "and none where it is here that "
+                                         "nobody else could change"
                                        : program);
         return FATE_NEVER;
     }
