@@ -13,6 +13,7 @@ they stay where Dask has them.
 import asyncio
 import contextlib
 import copy
+import fcntl
 import os
 import shutil
 import socket
@@ -79,8 +80,15 @@ class Folder:
     """Of this process alone; with the key in it, which no command line shows.  Of a
     Dask worker it is in that one's own folder, which Dask clears if it is killed."""
 
+    PREFIX, LOCK = "muster-dask-", "lock"
+
     def __init__(self, token=None, within=None):
-        self.path = tempfile.mkdtemp(prefix="muster-dask-", dir=within)
+        if within is None:
+            self.sweep()
+        self.path = tempfile.mkdtemp(prefix=self.PREFIX, dir=within)
+        self.lock = open(self.at("new"), "wb")
+        fcntl.flock(self.lock, fcntl.LOCK_EX)
+        os.rename(self.at("new"), self.at(self.LOCK))  # Nobody sees it unlocked.
         if token is not None:
             with open(self.at("token"), "wb", opener=lambda path, flags: os.open(
                     path, flags | os.O_EXCL, 0o600)) as file:
@@ -89,8 +97,22 @@ class Folder:
     def at(self, name):
         return os.path.join(self.path, name)
 
+    @classmethod
+    def sweep(cls):
+        """Remove what processes of ours left that were killed."""
+        with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as found:
+            for entry in found:
+                with contextlib.suppress(OSError):
+                    if (entry.name.startswith(cls.PREFIX) and
+                            entry.is_dir(follow_symlinks=False) and
+                            entry.stat(follow_symlinks=False).st_uid == os.geteuid()):
+                        with open(os.path.join(entry.path, cls.LOCK), "rb") as lock:
+                            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                            shutil.rmtree(entry.path, ignore_errors=True)
+
     def close(self):
         shutil.rmtree(self.path, ignore_errors=True)
+        self.lock.close()
 
 
 class Join:
