@@ -22,6 +22,7 @@ then has passed, and is reported as UNSTEADY.
 
 import argparse
 import concurrent.futures
+import contextlib
 import difflib
 import functools
 import json
@@ -41,6 +42,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TIERS = ["check", "test", "long"]  # Each holds those before it.
 ALONE = ["engines"]  # These by themselves.
 GRACE_S = 0.5  # How long after a program's end its children may still die.
+UNDO_S = 20  # What a program has to undo what it did, once it is told to end.
 TAIL_LINES = 40  # How much of a failed program's output is shown.
 DETAIL_CHARS = 400  # Of a line that says how a test failed, in the summary.
 TURNS = ["once", "fill", "again"]
@@ -48,6 +50,8 @@ AGAIN_AT_MOST = 5  # Programs; when more fail, it is not the machine's load.
 
 sessions = set()  # Of the programs that are running now.
 screen = threading.Lock()  # Held while one result is told.
+at_work = set()  # Threads that have a folder to remove.
+ending = threading.Event()  # Nothing more begins.
 
 POINT = re.compile(r"^(not )?ok\b[ \t]*\d*[ \t]*(?:-[ \t]*)?([^#]*)(#.*)?$")
 PLAN = re.compile(r"^1\.\.(\d+)[ \t]*(#.*)?$")
@@ -216,12 +220,34 @@ def sweep(session, mark):
     return left
 
 
+@contextlib.contextmanager
+def noted(where, what):
+    where.add(what)
+    try:
+        yield
+    finally:
+        where.discard(what)
+
+
+def end(process):
+    """First so that it can undo what it did: users, daemons, mounts."""
+    process.terminate()
+    try:
+        process.wait(UNDO_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+    return process.wait()
+
+
 def execute(program):
     """Run in a fresh directory; return (stdout, stderr, status, trouble)."""
     suite = program.suite
     trouble = None
-    with tempfile.TemporaryDirectory(prefix="muster-test-",
-                                     ignore_cleanup_errors=True) as folder, \
+    if ending.is_set():
+        raise InterruptedError(program.title)
+    with noted(at_work, threading.get_ident()), \
+            tempfile.TemporaryDirectory(prefix="muster-test-",
+                                        ignore_cleanup_errors=True) as folder, \
             tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         work = Path(folder) / "work"
         work.mkdir()
@@ -232,15 +258,17 @@ def execute(program):
              *launcher(suite.variant), *program.argv], cwd=work, env=env,
             stdin=subprocess.DEVNULL, stdout=out, stderr=err,
             start_new_session=True)
-        sessions.add(process.pid)
-        try:
-            status = process.wait(suite.timeout_s)
-        except subprocess.TimeoutExpired:
-            trouble = f"killed after {suite.timeout_s:g} s"
-            os.killpg(process.pid, signal.SIGKILL)
-            status = process.wait()
-        sessions.discard(process.pid)
+        with noted(sessions, process.pid):
+            if ending.is_set():  # It began while `interrupted` looked.
+                process.terminate()
+            try:
+                status = process.wait(suite.timeout_s)
+            except subprocess.TimeoutExpired:
+                trouble = f"killed after {suite.timeout_s:g} s"
+                status = end(process)
         left = sweep(process.pid, f"TMPDIR={folder}\0".encode())
+        if ending.is_set():  # How it ended is nobody's failure.
+            raise InterruptedError(program.title)
         if left and not trouble:
             names = ", ".join(f"{name} ({pid})" for pid, name in left)
             trouble = f"left processes behind: {names}"
@@ -374,6 +402,8 @@ def targets(suites):
 
 def build(variant, wanted, low):
     """Build what is wanted of a variant; return whether that went well."""
+    if ending.is_set():
+        return False
     process = subprocess.Popen(
         [*(LOW if low else []), ROOT / "tools" / "build.sh", variant, "tests",
          *wanted], stdin=subprocess.DEVNULL, start_new_session=low)
@@ -385,9 +415,23 @@ def build(variant, wanted, low):
 
 
 def interrupted(number, _frame):
-    """Take the running programs along, then die as asked."""
-    for session in list(sessions):
+    """Take the running programs along, then die as asked.  They may undo what
+    they did; who asks twice does not wait for that."""
+    asked_before = ending.is_set()
+    ending.set()
+    started = list(sessions)
+    deadline = time.monotonic() + (0 if asked_before else UNDO_S)
+    for session in started:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(session, signal.SIGTERM)
+    while sessions & set(started) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    for session in started:
         kill_all(alive_in(session, None))
+    # Who waited for them sweeps up what has another session, and the folder.
+    deadline = time.monotonic() + 10 * GRACE_S
+    while at_work and time.monotonic() < deadline:
+        time.sleep(0.02)
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
 

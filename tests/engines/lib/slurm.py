@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from cluster import Setting, happens, wait_for
+from cluster import Setting, happens, kill, undisturbed, wait_for
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel",
             "scontrol", "sinfo", "srun")
@@ -45,8 +45,10 @@ class Slurm(Setting):
         self.nodes = nodes
 
     def open(self):
-        self.folder = Path(tempfile.mkdtemp(prefix="muster-slurm-", dir="/tmp"))
-        self.undo.callback(shutil.rmtree, self.folder, ignore_errors=True)
+        with undisturbed():
+            self.folder = Path(tempfile.mkdtemp(prefix="muster-slurm-",
+                                                dir="/tmp"))
+            self.undo.callback(shutil.rmtree, self.folder, ignore_errors=True)
         self.folder.chmod(0o755)
         for name in ("state", "spool", "log", "run"):
             (self.folder / name).mkdir(mode=0o755)
@@ -115,7 +117,8 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
         with open(self.folder / "log" / "daemons", "ab") as log:
             process = subprocess.Popen(
                 [shutil.which(program, path=PATH), *words], stdout=log,
-                stdin=subprocess.DEVNULL, stderr=log)
+                stdin=subprocess.DEVNULL, stderr=log,
+                process_group=0)  # Ctrl-C is the test's to hear.
         self.undo.callback(self.end, process)
         return process
 
@@ -147,9 +150,11 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
         """As if its machine had lost its power: the daemon, and all it ran."""
         self.slurmd[node].kill()
         self.slurmd[node].wait()
+        self.kill_jobs(node)
+
+    def kill_jobs(self, node):
         for pid in self.jobs_on(node):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+            kill(pid, signal.SIGKILL)
 
     def jobs_on(self, node):
         """slurmstepd forgets its command line, but not its children: those have
@@ -171,9 +176,7 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
             self.call("scancel", "--full", job)
         happens(lambda: not self.queue())
         for node in self.nodes:  # What a dead node left.
-            for pid in self.jobs_on(node):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+            self.kill_jobs(node)
 
 
 def parent_step(pid):

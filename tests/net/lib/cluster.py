@@ -54,20 +54,49 @@ class Tap:
         sys.exit(1 if self.failed else 0)
 
 
+ASKED_TO_END = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def leave(number, _frame):
+    """Whoever is told to end undoes what it did, as one that fails does; who is
+    told twice has begun to already."""
+    for other in ASKED_TO_END:
+        # Not SIG_IGN, which those that it starts meanwhile would inherit.
+        signal.signal(other, lambda *_: None)
+    sys.exit(128 + number)
+
+
+for asked in ASKED_TO_END:
+    signal.signal(asked, leave)
+
+
+@contextlib.contextmanager
+def undisturbed():
+    """What is done here is done with how it is undone."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ASKED_TO_END)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class Setting:
     """What open() builds up, step by step; each says how it is undone
     (self.undo), in the other order, also if a later one fails."""
 
     def __enter__(self):
         self.undo = contextlib.ExitStack()
+        self.cut_short = False  # Then what still runs does not end by itself.
         try:
             self.open()
         except BaseException:
+            self.cut_short = True
             self.undo.close()
             raise
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, *_):
+        self.cut_short = kind is not None
         self.undo.close()
 
 

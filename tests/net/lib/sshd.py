@@ -11,12 +11,13 @@ import contextlib
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
 from pathlib import Path
 
-from cluster import Setting, wait_for
+from cluster import Setting, kill, undisturbed, wait_for
 
 PROGRAM = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/usr/bin")
 PRIVSEP = Path("/run/sshd")  # Where it locks up its children; a fixed place.
@@ -54,13 +55,16 @@ def answers(port):
 class Sshd(Setting):
     def open(self):
         # Not under TMPDIR, which is closed to other users.
-        self.folder = Path(tempfile.mkdtemp(prefix="muster-ssh-", dir="/tmp"))
-        self.undo.callback(shutil.rmtree, self.folder, ignore_errors=True)
+        with undisturbed():
+            self.folder = Path(tempfile.mkdtemp(prefix="muster-ssh-",
+                                                dir="/tmp"))
+            self.undo.callback(shutil.rmtree, self.folder, ignore_errors=True)
         self.folder.chmod(0o755)
         self.home = self.folder / "home"
         self.remote_tmp = self.folder / "tmp"
         self.user = f"muster-{os.urandom(4).hex()}"
-        self.add_user()
+        with undisturbed():
+            self.add_user()
         self.make_keys()
         if not PRIVSEP.exists():
             PRIVSEP.mkdir(mode=0o755)
@@ -79,8 +83,18 @@ class Sshd(Setting):
             os.chown(folder, self.uid, -1)
 
     def delete_user(self):
-        wait_for(lambda: not self.processes(), "the user's processes to end")
-        quiet("userdel", self.user)
+        try:
+            wait_for(self.nobody, "the user's processes to end")
+        finally:
+            quiet("userdel", "--force", self.user)
+
+    def nobody(self):
+        """Of the user's is left; who came for a test that was cut short waits
+        for a launcher that is still there."""
+        left = self.processes()
+        for pid, _ in left if self.cut_short else ():
+            kill(pid, signal.SIGKILL)
+        return not left
 
     def processes(self):
         """[(pid, command line)] of the user's that live."""
@@ -120,14 +134,18 @@ SetEnv TMPDIR={self.remote_tmp}
                 process = subprocess.Popen(
                     [PROGRAM, "-D", "-e", "-f", str(settings), "-p",
                      str(self.port)], stdin=subprocess.DEVNULL, stdout=log,
-                    stderr=log)
+                    stderr=log, process_group=0)  # Ctrl-C is ours to hear.
+            self.undo.callback(self.end, process)
             wait_for(lambda: process.poll() is not None or
                      answers(self.port), "sshd")
             if process.poll() is None:
-                self.undo.callback(process.wait)
-                self.undo.callback(process.terminate)
                 return
         raise AssertionError((self.folder / "log").read_text())
+
+    @staticmethod
+    def end(process):
+        process.terminate()
+        process.wait()
 
     def write_config(self):
         known = self.folder / "known_hosts"
