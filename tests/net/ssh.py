@@ -273,6 +273,20 @@ def refuses(tap, sshd):
     tap.ok(not Path("pwned").exists(), "what is no host is refused")
 
 
+def two_at_once(tap):
+    """Two tests on one machine: the one that came first goes first."""
+    with contextlib.ExitStack() as later, contextlib.ExitStack() as earlier:
+        earlier.enter_context(Sshd())
+        second = later.enter_context(Sshd())
+        earlier.close()
+        said = subprocess.run(
+            ["ssh", "-F", str(second.config), "node1", "echo let in"],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            check=False)
+        tap.ok(said.stdout == "let in\n",
+               "two sshd at once: the first may go first", said.stderr)
+
+
 def main():
     tap = Tap()
     why = lacking()
@@ -289,6 +303,7 @@ def main():
         only_ever_fails(tap, sshd)
         refuses(tap, sshd)
     tap.ok(not sshd.folder.exists(), "sshd's folder is removed")
+    two_at_once(tap)
     tap.done()
 
 

@@ -8,11 +8,13 @@ Everything is under one folder, removed with the user at the end.
 """
 
 import contextlib
+import fcntl
 import os
 import pwd
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import tempfile
 from pathlib import Path
@@ -21,6 +23,7 @@ from cluster import Setting, kill, undisturbed, wait_for
 
 PROGRAM = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/usr/bin")
 PRIVSEP = Path("/run/sshd")  # Where it locks up its children; a fixed place.
+OURS = 0o711  # Its mode, if a test made it; systems have it with 0755.
 TRIES = 10
 
 
@@ -45,6 +48,17 @@ def free_port():
         return listener.getsockname()[1]
 
 
+@contextlib.contextmanager
+def one_at_a_time():
+    """Among all that make or take away PRIVSEP."""
+    above = os.open(PRIVSEP.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(above, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(above)
+
+
 def answers(port):
     with contextlib.suppress(OSError), \
             socket.create_connection(("127.0.0.1", port), 1) as dialled:
@@ -66,11 +80,21 @@ class Sshd(Setting):
         with undisturbed():
             self.add_user()
         self.make_keys()
-        if not PRIVSEP.exists():
-            PRIVSEP.mkdir(mode=0o755)
-            self.undo.callback(shutil.rmtree, PRIVSEP, ignore_errors=True)
+        with undisturbed(), one_at_a_time():
+            PRIVSEP.mkdir(mode=OURS, exist_ok=True)
+            self.using = os.open(PRIVSEP, os.O_RDONLY)
+            fcntl.flock(self.using, fcntl.LOCK_SH)
+            self.undo.callback(self.leave_place)
         self.serve()
         self.write_config()
+
+    def leave_place(self):
+        """The last who uses it takes it away, if one of us made it."""
+        with one_at_a_time(), contextlib.suppress(OSError):
+            if stat.S_IMODE(PRIVSEP.stat().st_mode) == OURS:
+                fcntl.flock(self.using, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                PRIVSEP.rmdir()
+        os.close(self.using)
 
     def add_user(self):
         # A locked account ("!") would be refused even with a key.
