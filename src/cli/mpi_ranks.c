@@ -98,7 +98,7 @@ void ranks_expect(struct cli *cli, int argc, char *const *argv)
     ranks_hush(cli->command->run == launch_command && launcher.size > 1 &&
                launcher.rank > 0);
     if (cli->command->run == train_command && launcher.mpi != NULL &&
-        are_expected(argc, argv))
+        !cli->led && are_expected(argc, argv))
         (void)!ranks_open(cli, NULL); /* It is asked again. */
 }
 

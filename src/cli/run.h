@@ -31,6 +31,7 @@ struct run {
     bool fresh;               /* There was no such folder. */
     bool made;                /* It was made, or found to be ours. */
     bool latest;              /* `latest` leads to it. */
+    bool left_by_ranks;       /* An MPI's began it, and none is here. */
     struct history history;
     struct curve curve;
     char history_path[RUN_PATH_SIZE + 32];

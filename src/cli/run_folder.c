@@ -14,6 +14,8 @@
 
 #include "cli/run.h"
 #include "core/run/journal.h"
+#include "learn/workers.h"
+#include "node/fixed/mpi.h"
 #include "node/host/format.h"
 #include "node/host/keep.h"
 #include "os/file/file.h"
@@ -131,10 +133,50 @@ static enum err resumed_folder(const struct options *options,
     return check_folder(out, why);
 }
 
-/* `muster train --resume DIR` alone: the run knows its data and options. */
-static enum err read_own_options(struct options *options, const char *folder,
-                                 struct why *why)
+/* Who computes is no part of the model: what the run was begun with gives way to
+ * what was said `before` it was read, and to how this process was started. */
+static void give_way(struct run *run, struct recipe *before)
 {
+    static const int who[] = {OPT_TOPOLOGY,  OPT_N,      OPT_WORKERS,
+                              OPT_LISTEN,    OPT_PEERS,  OPT_NAME,
+                              OPT_INTERFACE, OPT_FANOUT, OPT_RESPAWN,
+                              OPT_BULK};
+    struct recipe *recipe = &run->cli->options.recipe;
+    const bool ranks = workers_mpi(before);
+    const bool no_ranks = workers_mpi(recipe) && !ranks &&
+                          (run->cli->led || launcher_find().mpi == NULL);
+
+    run->left_by_ranks = no_ranks;
+    for (size_t i = 0; i < sizeof who / sizeof *who; i++) {
+        struct setting *now = &recipe->setting[who[i]];
+        const struct setting kept = *now;
+
+        if (!(ranks && !recipe_given(before, who[i])) &&
+            !(no_ranks && who[i] == OPT_TOPOLOGY))
+            continue;
+        *now = before->setting[who[i]];
+        before->setting[who[i]] = kept; /* To be closed. */
+    }
+}
+
+static enum err read_file(struct run *run, const char *path, struct why *why)
+{
+    struct recipe before = {0};
+    enum err err = recipe_copy(&before, &run->cli->options.recipe, why);
+
+    if (err == ERR_OK)
+        err = options_read_file(&run->cli->options, path, why);
+    if (err == ERR_OK)
+        give_way(run, &before);
+    recipe_close(&before);
+    return err;
+}
+
+/* `muster train --resume DIR` alone: the run knows its data and options. */
+static enum err read_own_options(struct run *run, struct why *why)
+{
+    const struct options *options = &run->cli->options;
+    const char *folder = run->out;
     char path[FILE_PATH_SIZE];
     enum err err;
 
@@ -150,7 +192,7 @@ static enum err read_own_options(struct options *options, const char *folder,
                        "again, with --resume",
                        folder);
     err = config_check(path, why);
-    return err != ERR_OK ? err : options_read_file(options, path, why);
+    return err != ERR_OK ? err : read_file(run, path, why);
 }
 
 enum err run_choose_folder(struct run *run, struct why *why)
@@ -161,7 +203,7 @@ enum err run_choose_folder(struct run *run, struct why *why)
 
     if (option_given(options, OPT_RESUME)) {
         err = resumed_folder(options, run->out, why);
-        return err != ERR_OK ? err : read_own_options(options, run->out, why);
+        return err != ERR_OK ? err : read_own_options(run, why);
     }
     if (out == NULL) {
         new_name(run->out);
@@ -298,8 +340,8 @@ void run_close_folder(const struct run *run)
  * and its --resume must find what was done. */
 bool run_stays(const struct run *run)
 {
-    return run->cli->ranks != NULL && run->out[0] != '\0' &&
-           name_of(run) == NULL;
+    return (run->cli->ranks != NULL || run->left_by_ranks) &&
+           run->out[0] != '\0' && name_of(run) == NULL;
 }
 
 void run_discard(struct run *run)

@@ -204,10 +204,34 @@ def killed(tap, mpi):
                                    for pid in ranks)),
            f"{mpi}: nobody is left behind", ranks)
     steps = goes_on(tap, mpi, out, f"{mpi}: killed")
-    workers = train(f"--resume={out}", "--topology", "star", "-n", 2, "--steps",
-                    steps + 20)
-    tap.equal(workers.get("hash"), train(*ONE, "--steps", steps + 20)["hash"],
-              f"{mpi}: workers go on with it, too")
+    goes_on_without(tap, mpi, out, steps)
+    goes_on_with(tap, mpi)
+
+
+def goes_on_without(tap, mpi, out, steps):
+    """Of ranks, by whoever is there now: how it began does not bind it."""
+    for name, more in (("one process", []), ("two workers", ["-n", 2]),
+                       ("a star", ["--topology", "star", "-n", 2])):
+        steps += 20
+        result = train(f"--resume={out}", *more, "--steps", steps)
+        tap.ok(result["exit"] == 0 and result.get("hash") ==
+               train(*ONE, "--steps", steps)["hash"],
+               f"{mpi}: killed: {name} without mpirun", result)
+    steps += 20
+    done = mpirun(mpi, 2, f"--resume={out}", "--steps", steps, "--format",
+                  "json", command=["launch", "ranks", "--", "train"])
+    tap.ok(done.returncode == 0 and result_of(done.stdout).get("hash") ==
+           train(*ONE, "--steps", steps)["hash"],
+           f"{mpi}: killed: launch ranks", done)
+
+
+def goes_on_with(tap, mpi):
+    """Ranks go on with what two workers began."""
+    train(*ONE, "--steps", 20, "-n", 2, "--out", f"star-{mpi}")
+    result = mpi_train(mpi, 2, f"--resume=star-{mpi}", "--steps", 40)
+    tap.ok(result["exit"] == 0 and result.get("ranks") == 2 and
+           result.get("hash") == train(*ONE, "--steps", 40)["hash"],
+           f"{mpi}: a star's run is resumed by ranks", result)
 
 
 def goes_on(tap, mpi, out, name):
