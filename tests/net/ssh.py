@@ -62,9 +62,9 @@ def launch(sshd, *words):
 
 def joins(sshd):
     """{name: pid} of the workers there."""
-    return {words[words.index("--name") + 1]: pid
-            for pid, words in sshd.processes()
-            if "join" in words and "--name" in words}
+    return {word.removeprefix("--name="): pid
+            for pid, words in sshd.processes() if "join" in words
+            for word in words if word.startswith("--name=")}
 
 
 def on_command_lines(secret):
@@ -224,6 +224,10 @@ def fails(tap, sshd):
     tap.ok(code == 0 and perfect_hash() in said and
            "Connection refused" in said,
            "one of two hosts: trained without the other", said)
+    code, said = launch(sshd, "--hosts", "[::1]:1", *there, "--", "train",
+                        SMALL, "--steps", "60", "--format", "json")
+    tap.ok(code == 0 and perfect_hash() in said and "host--1" in said,
+           "an address of colons: a worker with a name", said)
 
 
 def planted(tap, sshd):

@@ -279,13 +279,16 @@ enum err hosts_parse(struct hosts *hosts, const char *list, struct why *why)
 /* --- names --------------------------------------------------------------- */
 
 /* The host's name and, where it has several or that is no worker's name, a
- * number. */
+ * number.  ::1 would begin like an option. */
 static void name_slot(const struct host *host, uint32_t number,
                       char name[NAME_SIZE])
 {
     char text[HOST_LETTERS + 1];
 
-    (void)snprintf(text, sizeof text, "%s", host->name);
+    const char first[2] = {host->name[0], '\0'};
+
+    (void)snprintf(text, sizeof text, "%s%s",
+                   codec_name_valid(first) ? "" : "host", host->name);
     for (char *at = text; *at != '\0'; at++) {
         const char one[2] = {*at, '\0'};
 

@@ -85,7 +85,7 @@ static const char script[] =
     "trap tidy EXIT; trap leave HUP INT TERM; "
     "echo \"$token\" >\"$dir/token\" || exit 66; "
     "\"$found\" join \"$host:$port\" -q --token-file \"$dir/token\" "
-    "--name \"$name\" \"$@\" </dev/null 3<&- & pid=$!; "
+    "\"--name=$name\" \"$@\" </dev/null 3<&- & pid=$!; "
     "( while IFS= read -r line; do :; done; leave ) <&3 >/dev/null 2>&1 & "
     "watch=$!; exec 3<&-; "
     "code=0; while :; do wait $pid; code=$?; "

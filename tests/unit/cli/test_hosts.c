@@ -150,7 +150,9 @@ static void test_names(void **state)
     assert_string_equal(names[3], "a.1.3");
     name_all("a:2,a-1,[::1]:2,[::2]");
     assert_string_equal(names[2], "a-1.2");
-    assert_string_equal(names[3], "--1-1");
+    /* An option begins with a dash, a name does not. */
+    assert_string_equal(names[3], "host--1-1");
+    assert_string_equal(names[5], "host--2");
 }
 
 /* One machine's users, each with a thousand slots: all names differ, and they
