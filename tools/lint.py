@@ -121,7 +121,7 @@ def check_house():
 
 
 # What a program run by hand leaves in the root is not to be committed.
-ROOT_FILES = {".clang-format", ".clang-tidy", ".editorconfig", ".gitignore",
+ROOT_FILES = {".clang-format", ".clang-tidy", ".dockerignore", ".editorconfig", ".gitignore",
               "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile",
               "README.md", "SECURITY.md", "meson.build", "meson_options.txt",
               "pyproject.toml"}

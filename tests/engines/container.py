@@ -3,6 +3,7 @@
 mmdebstrap makes here, from where this machine has its packages, or the image that
 BASE names.  Images lie in the test's own folder."""
 
+import contextlib
 import glob
 import json
 import os
@@ -29,6 +30,47 @@ def run(*words, **more):
 def buildah(*words):
     return run("buildah", "--root", os.path.abspath("images"), "--runroot",
                os.path.abspath("state"), *words)
+
+
+# What buildah makes in passing, outside of any folder that it is given.
+TRACES = ["/etc/cni", "/etc/cni/net.d", "/etc/cni/net.d/cni.lock",
+          "/var/lib/containers", "/var/lib/containers/cache",
+          "/var/lib/containers/cache/blob-info-cache-v1.boltdb"]
+
+
+@contextlib.contextmanager
+def no_traces():
+    """What was not there before is not there afterwards."""
+    new = [path for path in map(Path, TRACES) if not path.exists()]
+    try:
+        yield
+    finally:
+        for path in reversed(new):
+            with contextlib.suppress(OSError):
+                (path.rmdir if path.is_dir() else path.unlink)()
+
+
+def make_tree():
+    """As who has built here would hand it over."""
+    run("git", "-C", str(ROOT), "checkout-index", "-a", f"--prefix={os.path.abspath('tree')}/")
+    for place in ("build/release/muster", "muster-runs/0001-abcd/run.token"):
+        path = Path("tree", place)
+        path.parent.mkdir(parents=True)
+        path.write_text("of another machine\n")
+
+
+def check_context(tap):
+    """What `COPY .` of the Containerfile takes along."""
+    Path("all").write_text("FROM scratch\nCOPY . /\n")
+    taken = buildah("bud", "-q", "-f", "all", "-t", "localhost/all", "tree")
+    name = buildah("from", "--pull-never", "localhost/all").stdout.strip()
+    place = Path(buildah("mount", name).stdout.strip() or "nowhere")
+    tap.ok((place / "Makefile").exists() and not (place / "build").exists() and
+           not (place / "muster-runs").exists(),
+           "what was built here, and keys of runs, stay here",
+           taken.stderr + str(sorted(path.name for path in place.glob("*"))))
+    buildah("rm", name)
+    buildah("rmi", "localhost/all")
 
 
 def make_base():
@@ -63,12 +105,17 @@ def main():
         tap.skip("container", f"{' and '.join(lacking)} not installed (tools/deps.sh engines)"
                  if lacking else "to build an image here takes root")
         tap.done()
+    with no_traces():
+        check(tap)
+
+
+def check(tap):
+    make_tree()
+    check_context(tap)
     base, why = make_base()
     if base is None:
         tap.skip("container", f"no Debian for a base could be had: {why[-200:]!r}")
         tap.done()
-    # As a clone has it: what is ignored there does not travel.
-    run("git", "-C", str(ROOT), "checkout-index", "-a", f"--prefix={os.path.abspath('tree')}/")
     built = buildah("bud", "-q", "--network", "host", "--build-arg", f"BASE={base}", "-f",
                     "tree/deploy/Containerfile", "-t", "localhost/muster", "tree")
     if tap.ok(built.returncode == 0, "the image is built", built.stderr[-2000:]):
