@@ -169,7 +169,8 @@ def by_python(name, program, needs):
     return ended(subprocess.run(
         [PYTHON, f"{name}.py", str(STEPS)], capture_output=True, text=True,
         stdin=subprocess.DEVNULL, timeout=LIMIT_S, check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "python")})).strip()
+        env={**os.environ, "PYTHONPATH": str(ROOT / "python"),
+             "TMPDIR": FOLDER.name})).strip()  # Dask leaves a folder there.
 
 
 ENGINES = [
