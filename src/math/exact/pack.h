@@ -18,8 +18,9 @@
  * The last block may have fewer than 64 values; its last row is then filled up
  * with zeros and its lanes end on the next whole byte.
  *
- * A tally of gradients packs to about what fp32 would take.  The reader accepts
- * only what the writer can produce.
+ * Tallies of networks, whose gradients are of fp32, pack to some 3 bytes a
+ * value; those of convex models, of fp64, to some 7 (docs/ring.md).  The reader
+ * accepts only what the writer can produce.
  */
 #ifndef MATH_PACK_H
 #define MATH_PACK_H

@@ -39,6 +39,7 @@ struct mesh {
     uint32_t next_number;
     struct codec_room room;
     struct envelope envelope;
+    uint64_t slice_bytes; /* Of SLICEs that were not lent. */
     struct reject_log rejects;
     bool over;
 };
@@ -106,11 +107,15 @@ static bool fill(struct mesh *mesh, const struct end *end,
 {
     const struct mesh_options *const options = &mesh->options;
 
-    return end->berth != BOARD_NONE &&
-                   lending_posts(options->board, options->berth, msg)
-               ? lending_fill(options->board, options->berth, &mesh->envelope,
-                              msg)
-               : envelope_fill(&mesh->envelope, msg);
+    if (end->berth != BOARD_NONE &&
+        lending_posts(options->board, options->berth, msg))
+        return lending_fill(options->board, options->berth, &mesh->envelope,
+                            msg);
+    if (!envelope_fill(&mesh->envelope, msg))
+        return false;
+    if (msg->kind == MSG_SLICE)
+        mesh->slice_bytes += mesh->envelope.head_size + mesh->envelope.tail_size;
+    return true;
 }
 
 static void send(struct mesh *mesh, struct end *end, const struct msg *msg)
@@ -129,6 +134,11 @@ void mesh_send(struct mesh *mesh, uint32_t number, const struct msg *msg)
 
     if (end != NULL && end->up && !end->failed)
         send(mesh, end, msg);
+}
+
+uint64_t mesh_slice_bytes(const struct mesh *mesh)
+{
+    return mesh->slice_bytes;
 }
 
 static void drop_failed(void *context)

@@ -78,6 +78,9 @@ MUST_CHECK enum err mesh_dial(struct mesh *mesh, uint32_t number,
 /* A number without a link swallows it, as does a link without memory, of which
  * `down` tells later. */
 void mesh_send(struct mesh *mesh, uint32_t number, const struct msg *msg);
+/* Of all SLICEs that went to links as bytes, heads included: those that were
+ * lent are not counted. */
+uint64_t mesh_slice_bytes(const struct mesh *mesh);
 /* Nothing comes of it any more; what is queued is still sent. */
 void mesh_close(struct mesh *mesh, uint32_t number);
 

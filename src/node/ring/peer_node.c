@@ -118,7 +118,8 @@ static size_t on_ask(void *context, const struct msg_ask *ask, bool allowed,
                         "peers of a ring do not measure each other: `muster "
                         "status` says who is silent, and --why-slow asks the "
                         "coordinator of a star")
-            : peer_status_json(&node->core, clock_now_us(), capacity);
+            : peer_status_json(&node->core, mesh_slice_bytes(node->mesh),
+                               clock_now_us(), capacity);
 
     if (stops && allowed) { /* Once it has its answer. */
         node->asked = true;

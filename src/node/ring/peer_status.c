@@ -49,21 +49,22 @@ static json_t *seat_json(const struct peer *peer, uint32_t seat, time_us now)
                      "cause", heard ? "" : "silent", "place", at->place);
 }
 
-json_t *peer_status_json(const struct peer *peer, time_us now, size_t capacity)
+json_t *peer_status_json(const struct peer *peer, uint64_t sent, time_us now,
+                         size_t capacity)
 {
     struct answer_list peers = answer_list_new(capacity);
 
     for (uint32_t seat = 0; seat < peer->seat_count; seat++)
         answer_list_add(&peers, seat_json(peer, seat, now));
     return json_pack(
-        "{s:I, s:I, s:o, s:s, s:s, s:I, s:o, s:I, s:{s:I, s:I}, s:I}", "step",
-        (json_int_t)peer->trainer.optim.step, "steps",
+        "{s:I, s:I, s:o, s:s, s:s, s:I, s:o, s:I, s:{s:I, s:I, s:I}, s:I}",
+        "step", (json_int_t)peer->trainer.optim.step, "steps",
         (json_int_t)peer->options.trainer.optim.steps, "objective",
         json_number(peer->trainer.optim.objective), "phase",
         peer_phase_name(peer->phase), "code", "ring", "view",
         (json_int_t)peer->view.name.number, "workers", peers.entries, "more",
         (json_int_t)peers.more, "sent", "slices",
         (json_int_t)peer->stats.slices, "coordinates",
-        (json_int_t)peer->stats.coordinates, "died",
+        (json_int_t)peer->stats.coordinates, "bytes", (json_int_t)sent, "died",
         (json_int_t)peer->stats.died);
 }

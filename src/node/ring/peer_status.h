@@ -7,12 +7,15 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/ring/peer.h"
 
 const char *peer_phase_name(enum peer_phase phase);
 
-/* An object of at most `capacity` bytes; NULL if out of memory. */
-json_t *peer_status_json(const struct peer *peer, time_us now, size_t capacity);
+/* An object of at most `capacity` bytes; NULL if out of memory.  `sent`: bytes
+ * of slices, as mesh_slice_bytes counts them. */
+json_t *peer_status_json(const struct peer *peer, uint64_t sent, time_us now,
+                         size_t capacity);
 
 #endif /* NODE_RING_PEER_STATUS_H */
