@@ -15,6 +15,7 @@
 
 #define ACTIONS_FIRST 64u
 #define DISK_US       1500u
+#define PULSE_BEATS   4 /* Few runs are a second long. */
 #define EVENTS_MAX    4000000u
 
 void ring_note(struct ring_world *world, uint32_t node, char mark,
@@ -271,6 +272,7 @@ void ring_start(struct ring_world *world, uint32_t node, const char *contact,
                                 .segment = options->segment,
                                 .state_segment = options->state_segment,
                                 .beat_us = run->beat_us,
+                                .pulse_us = PULSE_BEATS * run->beat_us,
                                 .dead_us = run->dead_us,
                                 .retry_us = 5 * MS_US,
                                 .retry_max_us = 200 * MS_US};
@@ -446,6 +448,8 @@ static void handle(struct ring_world *world, struct happening *happening)
             hold(at, happening);
     } else if (happening->kind == RING_PACKET) {
         ring_on_packet(world, happening);
+    } else if (happening->kind == RING_PULSE) {
+        ring_on_pulse(world, happening);
     } else if (at->running && at->life == happening->life) {
         deliver(world, happening);
     }
@@ -524,6 +528,7 @@ static enum err open_world(struct ring_world *world, struct why *why)
     base->coordinator.options.job.brief = sim_compute_brief(base, base->brief);
     rng_init(&world->rng, run->seed ^ UINT64_C(0x72696e67));
     rng_init(&world->fault_rng, run->seed ^ UINT64_C(0x72696e676661756c));
+    rng_init(&world->pulse_rng, run->seed ^ UINT64_C(0x72696e6770756c73));
     for (uint32_t i = 0; i < world->options->peers_max; i++)
         disk_model_init(&world->nodes[i].disk);
     cut_parts(world);

@@ -27,6 +27,7 @@ enum ring_happening {
     RING_FAULT,
     RING_CURE,
     RING_DEADLINE,
+    RING_PULSE, /* A packet that keeps no order. */
 };
 
 /* Ends: 0 dialled, 1 was dialled. */
@@ -101,7 +102,7 @@ struct ring_world {
     bool cured, stop_asked;
     struct ring_parts parts[RING_KEYS];
     uint32_t parts_next;
-    struct rng rng, fault_rng;
+    struct rng rng, fault_rng, pulse_rng;
 };
 
 /* --- ring.c --- */
@@ -136,6 +137,8 @@ void ring_on_up(struct ring_world *world, const struct happening *happening);
 /* True: it was told, or lost; false: it is put off. */
 void ring_on_packet(struct ring_world *world,
                     const struct happening *happening);
+
+void ring_on_pulse(struct ring_world *world, const struct happening *happening);
 
 /* --- ring_faults.c --- */
 void ring_faults_begin(struct ring_world *world);

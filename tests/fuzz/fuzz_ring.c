@@ -6,9 +6,9 @@
  * whether there is a ledger, and then what happens: time passes, others greet,
  * tell whom they hear, propose views, report where they stand, send their
  * state, parts and totals, rightly or with a field of it changed, part, beat,
- * refuse, break off, or send bytes of the input as they are; what was asked of
- * the driver is done, at once or late; the run is stopped.  All goes through
- * the codec.
+ * boast of their time, refuse, break off, or send bytes of the input as they
+ * are; what was asked of the driver is done, at once or late; the run is
+ * stopped.  All goes through the codec.
  *
  * Chunk c adds c + 1 to every coordinate, so that the path of the weights is
  * known: it was made before by a peer alone, whose state at each step is what
@@ -18,6 +18,7 @@
  * one computation at a time; members of a view are heard, and their chunks do
  * not overlap; who is shut out stays so.
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -118,6 +119,7 @@ static struct peer_options options_of(uint32_t pick)
         .segment = PACK_BLOCK,
         .state_segment = 1000,
         .beat_us = 50 * MS_US,
+        .pulse_us = 150 * MS_US,
         .dead_us = SECOND_US,
         .retry_us = 10 * MS_US,
         .retry_max_us = 100 * MS_US,
@@ -695,9 +697,43 @@ static void agree(struct scene *scene, uint32_t road)
 
 /* --- the rest ------------------------------------------------------------- */
 
+/* Whatever others say of their time, numbers come of it. */
+static void check_pace(const struct scene *scene)
+{
+    const struct peer *p = &scene->machine;
+
+    for (uint32_t i = 0; i < p->seat_count; i++) {
+        const struct slow_times times = slow_times(&p->seats[i].slow);
+
+        FUZZ_REQUIRE(isfinite(times.owed) && times.owed >= 0);
+        for (int k = SLOW_COMPUTE; k < SLOW_CAUSES; k++)
+            FUZZ_REQUIRE(isfinite(times.part[k]) && times.part[k] >= 0);
+    }
+}
+
+static struct msg_pulse some_pulse(uint32_t pick)
+{
+    const int64_t most = OFFSET_CLOCK_MAX;
+
+    return (struct msg_pulse){
+        .ahead_us = pick % 2 != 0 ? -most : most,
+        .error_us = pick / 2 % 2 != 0 ? OFFSET_UNKNOWN : most,
+        .trip_us = most,
+        .full = pick / 4 % 4 != 3,
+        .vitals = {.compute_us = pick / 2 % 2 != 0 ? most : pick,
+                   .cpu_us = pick / 4 % 2 != 0 ? most : 0,
+                   .starved_us = pick / 8 % 2 != 0 ? most : 0,
+                   .stopped_us = pick / 16 % 2 != 0 ? most : 0,
+                   .held_us = pick / 32 % 2 != 0 ? most : 0,
+                   .loop_us = pick % 2 != 0 ? most : 0,
+                   .unsent_bytes = UINT64_MAX,
+                   .faults = pick,
+                   .chunks = pick / 16 % 2 != 0 ? UINT64_MAX : pick}};
+}
+
 static void small(struct scene *scene, uint32_t road)
 {
-    static const enum msg_kind kinds[] = {MSG_BEAT, MSG_BEAT, MSG_PARTING,
+    static const enum msg_kind kinds[] = {MSG_BEAT, MSG_PULSE, MSG_PARTING,
                                           MSG_REJECT};
     const uint32_t pick = feed_u8(&scene->feed);
     struct msg msg = {.kind = kinds[pick % 4]};
@@ -705,7 +741,10 @@ static void small(struct scene *scene, uint32_t road)
     if (msg.kind == MSG_PARTING)
         msg.parting = (struct msg_parting){.model = pick / 4 % 2 != 0,
                                            .leaves = pick / 8 % 4 == 3};
+    if (msg.kind == MSG_PULSE)
+        msg.pulse = some_pulse(pick / 4);
     say(scene, road, &msg);
+    check_pace(scene);
 }
 
 static void say_raw(struct scene *scene, uint32_t road)

@@ -15,6 +15,7 @@ from cluster import (Tap, Train, address_of, finish, kill, run, start, status,
 from proxy import Proxy
 
 FOREVER = ["--steps", 10000000, "--code", "uncoded"]
+RING = ["--steps", 10000000, "--topology", "ring"]
 HOGS = 6
 
 
@@ -42,34 +43,41 @@ def end(job, folder):
     return job.finish()
 
 
-def test_stopped(tap):
-    job = Train("gen:gmm:20000,40", "-n", 3, *FOREVER, "--out", "a")
+def test_stopped(tap, where, folder, topology):
+    job = Train("gen:gmm:20000,40", "-n", 3, *topology, "--out", folder)
     victim = job.wait_child("w1")
-    wait_step("a", 5)
+    wait_step(folder, 5)
 
     def silent():
-        now = ask("a", "w1")
+        """Of a ring it is soon left out, and comes back once it goes on."""
+        kill(victim, signal.SIGSTOP)
+        now = wait_for(lambda: (lambda w: w if w.get("state") != "active" else
+                                None)(ask(folder, "w1")), "suspicion")
+        kill(victim, signal.SIGCONT)
+        back = wait_for(lambda: (lambda w: w if w.get("state") == "active" else
+                                 None)(ask(folder, "w1")), "its return")
+        return now, back
+
+    def suspected():
+        now, _ = silent()
         return now if now.get("state") == "suspect" else None
 
-    kill(victim, signal.SIGSTOP)
-    said = wait_for(silent, "suspicion")
-    tap.equal(said["cause"], "pause", "stopped, silent: a pause")
+    said = wait_for(suspected, "suspicion")
+    tap.equal(said["cause"], "pause", f"{where}: stopped, silent: a pause")
 
     def awake():
         """Stopped most of the time, but heard of in between."""
-        kill(victim, signal.SIGSTOP)
-        wait_for(silent, "suspicion")
-        kill(victim, signal.SIGCONT)
-        now = wait_for(lambda: (lambda w: w if w.get("state") == "active"
-                                else None)(ask("a", "w1")), "its return")
+        _, now = silent()
         return now if now.get("cause") else None
 
     said = wait_for(awake, "a cause")
-    tap.equal(said["cause"], "pause", "stopped again and again: a pause")
-    tap.ok("stood still" in said["why"], "in words, too", said)
-    text = run("status", "a", "--why-slow").stdout
-    tap.ok("workers are not behind" in text, "as text for people", text)
-    end(job, "a")
+    tap.equal(said["cause"], "pause",
+              f"{where}: stopped again and again: a pause")
+    tap.ok("stood still" in said["why"], f"{where}: in words, too", said)
+    text = run("status", folder, "--why-slow").stdout
+    tap.ok("workers are not behind" in text, f"{where}: as text for people",
+           text)
+    end(job, folder)
 
 
 def pin(pid, cpu):
@@ -80,29 +88,29 @@ def pin(pid, cpu):
             pass
 
 
-def test_starved(tap):
-    name = "a processor that others use: compute"
+def test_starved(tap, where, folder, topology):
+    name = f"{where}: a processor that others use: compute"
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:
         tap.skip(name, "needs two processors")
         return
     hogs = []
-    job = Train("gen:gmm:60000,60", "-n", 2, *FOREVER, "--out", "b")
+    job = Train("gen:gmm:60000,60", "-n", 2, *topology, "--out", folder)
     try:
-        wait_step("b", 1)  # All threads are there.
+        wait_step(folder, 1)  # All threads are there.
         for child, pid in job.children():
             pin(pid, cpus[0] if child == "w1" else cpus[1])
         for _ in range(HOGS):
             hog = subprocess.Popen([sys.executable, "-c", "while True: pass"])
             hogs.append(hog)
             os.sched_setaffinity(hog.pid, {cpus[0]})
-        said = behind("b", "w1", 3)
+        said = behind(folder, "w1", 3)
         tap.equal(said["cause"], "compute", name)
     finally:
         for hog in hogs:
             hog.kill()
             hog.wait()
-    end(job, "b")
+    end(job, folder)
 
 
 def test_narrow(tap):
@@ -127,8 +135,9 @@ def test_narrow(tap):
 
 def main():
     tap = Tap()
-    test_stopped(tap)
-    test_starved(tap)
+    for where, topology in (("star", FOREVER), ("ring", RING)):
+        test_stopped(tap, where, f"a-{where}", topology)
+        test_starved(tap, where, f"b-{where}", topology)
     test_narrow(tap)
     tap.done()
 

@@ -66,11 +66,15 @@ static void share_out(const struct slow_sample *from,
     const double asleep = compute - cpu - starved;
     const double stopped_inside = at_most(stopped, asleep);
     const double held = grown(a->held_us, b->held_us);
-    const double loop = grown(a->loop_us, b->loop_us);
+    const double owed = grown(from->owed_us, to->owed_us);
+    /* The thread that talks has more to do than what others wait for: a ring's
+     * peer adds up, and steps. */
+    const double loop = at_most(grown(a->loop_us, b->loop_us),
+                                not_below_zero(owed - compute - held));
     const bool disk = b->faults > a->faults;
     const double rest = asleep - stopped_inside;
 
-    times->owed = grown(from->owed_us, to->owed_us);
+    times->owed = owed;
     times->starved = starved + loop;
     times->held = held;
     times->part[SLOW_COMPUTE] = cpu + starved + loop + (disk ? 0 : rest);

@@ -48,6 +48,7 @@ enum err peer_init(struct peer *peer, const struct peer_options *options)
                               .end = options->end};
     memcpy(own->name, options->name, NAME_SIZE);
     memcpy(own->place, options->place, PEER_PLACE);
+    pulse_init(&p->pulse);
     p->key.job = digest_short(&options->config);
     err = trainer_init(&p->trainer, &options->trainer);
     if (err != ERR_OK)
@@ -477,6 +478,9 @@ static void on_message(struct peer *p, uint32_t link, const struct msg *msg,
     case MSG_PARTING:
         on_parting(p, seat, &msg->parting, actions);
         break;
+    case MSG_PULSE:
+        pulse_take(p, seat, &msg->pulse);
+        break;
     default: /* BEAT. */
         break;
     }
@@ -582,20 +586,23 @@ static void handle_ending(struct peer *p, const struct event *event,
         try_finish(p, actions);
 }
 
-/* Slices and beats change nothing that a view depends on. */
+/* Slices, beats and pulses change nothing that a view depends on. */
 static bool concerns_council(const struct event *event)
 {
     return event->kind != EVENT_MESSAGE ||
-           (event->msg->kind != MSG_SLICE && event->msg->kind != MSG_BEAT);
+           (event->msg->kind != MSG_SLICE && event->msg->kind != MSG_BEAT &&
+            event->msg->kind != MSG_PULSE);
 }
 
 void peer_step(struct peer *peer, const struct event *event,
                struct actions *actions)
 {
     struct peer *p = peer;
+    const uint64_t beats = p->beats;
 
     CHECK(p->phase != PEER_DONE);
     notice_absence(p, event->now);
+    pulse_before(p, event);
     if (p->options.trainer.kept)
         trainer_turn(&p->trainer);
     if (p->phase == PEER_ENDING) {
@@ -620,5 +627,6 @@ void peer_step(struct peer *peer, const struct event *event,
     if (p->phase >= PEER_ENDING)
         return;
     links_tell(p, actions);
+    pulse_after(p, p->beats != beats, actions);
     actions_add(actions, ACTION_TIMER)->at = links_due(p);
 }

@@ -19,6 +19,7 @@
  *     | <---- SLICE (total)> | <----- SLICE ------> |   j to member j; gather
  *     |====== each feeds its trainer ============== |
  *     | <---- BEAT --------> | <----- BEAT -------> |   every beat_us
+ *     | <---- PULSE -------> | <----- PULSE ------> |   where my time goes
  *     | <---- PARTING -----> | <----- PARTING ----> |   I have the model, or go
  *
  * What a view is and who proposes it: council.h.  What is exchanged: slices.h.
@@ -26,17 +27,18 @@
  *
  * --- The contract with a driver (src/node/ring, src/sim/ring.h) -------------
  *
- * LINKS.  A full mesh, one link for each pair.  All but BEAT and REJECT keep
- * their order: they travel on one plane (msg_is_bulk), the bulk one.  Links
- * that others dialled have numbers of the driver's, below PEER_DIALLED; nothing
- * is told when one comes up: its first message is a MEET. Links that are
- * dialled from here have the numbers of CONNECT, PEER_DIALLED and above;
- * LINK_UP or LINK_DOWN follows, and DOWN once it breaks.  A number may be asked
- * for again after its DOWN or CLOSE; after CLOSE nothing comes from it any
- * more.  A link delivers what was sent in order, or goes down: nothing is sent
- * twice here.  Who dials: the higher name of two that know each other, and the
- * lower one if nothing came of it for `dead_us`; whoever has `contact` dials
- * that until somebody answers there, and again when it has no link at all.
+ * LINKS.  A full mesh, one link for each pair.  All but BEAT, PULSE and
+ * REJECT keep their order: they travel on one plane (msg_is_bulk), the bulk
+ * one.  Links that others dialled have numbers of the driver's, below
+ * PEER_DIALLED; nothing is told when one comes up: its first message is a MEET.
+ * Links that are dialled from here have the numbers of CONNECT, PEER_DIALLED
+ * and above; LINK_UP or LINK_DOWN follows, and DOWN once it breaks.  A number
+ * may be asked for again after its DOWN or CLOSE; after CLOSE nothing comes
+ * from it any more.  A link delivers what was sent in order, or goes down:
+ * nothing is sent twice here.  Who dials: the higher name of two that know each
+ * other, and the lower one if nothing came of it for `dead_us`; whoever has
+ * `contact` dials that until somebody answers there, and again when it has no
+ * link at all.
  *
  * MEET.  The driver of the receiver writes the host it sees into msg->place
  * where the host there is empty (":7777").
@@ -71,6 +73,9 @@
  * driver makes the same message of it, whose sums are the sender's.  The memory
  * outlives its peer, and its seals go on counting in the next life.
  *
+ * VITALS.  Before a beat for which pulse.due_at is over the driver fills in its
+ * half of pulse.vitals (core/vitals.h).
+ *
  * WHO MAY COME IN.  The token is the driver's business (a worker's own token is
  * refused there).  Another config, arithmetic or version is turned away here
  * with REJECT.
@@ -86,6 +91,8 @@
 #include "base/time.h"
 #include "core/action.h"
 #include "core/homes.h"
+#include "core/link/pulse.h"
+#include "core/link/slow.h"
 #include "core/ring/council.h"
 #include "core/ring/slices.h"
 #include "core/run/trainer.h"
@@ -129,6 +136,7 @@ struct peer_options {
      * machine read them there; zeroed: anywhere. */
     struct slice_room rooms[PEER_ROOMS];
     time_us beat_us;
+    time_us pulse_us;               /* Between two PULSEs; 0: none. */
     time_us dead_us;                /* Silence after which a peer is gone. */
     time_us retry_us, retry_max_us; /* Between two dials of a peer. */
 };
@@ -165,6 +173,11 @@ struct peer_seat {
     uint32_t claim_step;
     uint64_t claim;
     uint32_t wrong; /* Times that it was. */
+    /* How long it owed its parts, and what it says of its time, in this life;
+     * not `paced`: nothing is known. */
+    bool paced;
+    uint64_t paced_life;
+    struct slow slow;
 };
 
 /* What a peer is doing; see docs/ring.md for what a death means in each. */
@@ -212,6 +225,7 @@ struct peer {
     bool roster_due; /* Somebody came, went or proposed: tell all. */
     time_us beat_at;
     uint64_t beats;
+    struct pulse pulse;
 
     /* The view taken up: */
     struct ring_view view;

@@ -6,6 +6,7 @@
  *   peer_council.c  views: PROPOSE, REPORT, STATE
  *   peer_doubt.c    two that differ: going back, and who was wrong
  *   peer_round.c    rounds: COMPUTE, SLICE, feed, receipts
+ *   peer_pulse.c    PULSE: where the time goes, and who owes
  */
 #ifndef CORE_RING_PEER_PARTS_H
 #define CORE_RING_PEER_PARTS_H
@@ -102,5 +103,11 @@ void peer_round_computed(struct peer *p, const struct event *event,
                          struct actions *actions);
 void peer_round_slice(struct peer *p, uint32_t seat,
                       const struct msg_slice *msg, struct actions *actions);
+
+/* --- peer_pulse.c --- */
+/* First and last thing of a step; `beaten`: beats went out in it. */
+void pulse_before(struct peer *p, const struct event *event);
+void pulse_after(struct peer *p, bool beaten, struct actions *actions);
+void pulse_take(struct peer *p, uint32_t seat, const struct msg_pulse *pulse);
 
 #endif /* CORE_RING_PEER_PARTS_H */

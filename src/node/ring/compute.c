@@ -24,7 +24,8 @@ struct compute {
     uint32_t quick; /* So many chunks are computed in QUICK_US; 0: none ... */
     enum evaluation_kind quick_kind; /* ... if this is asked for. */
     bool due;
-    int64_t kept_us; /* The loop has been kept, since compute_turn. */
+    int64_t kept_us; /* The loop has been kept, since compute_turn ... */
+    int64_t here_us; /* ... and in all. */
 };
 
 static void carry_out(void *context)
@@ -136,6 +137,12 @@ void compute_here(struct compute *compute)
     carry_out(compute);
     end(compute);
     compute->kept_us += compute->took_us;
+    compute->here_us += compute->took_us;
+}
+
+int64_t compute_here_us(const struct compute *compute)
+{
+    return compute->here_us;
 }
 
 struct computed compute_result(const struct compute *compute)

@@ -46,6 +46,9 @@ void compute_turn(struct compute *compute);
 /* Is it to be carried out here and now?  compute_here does so. */
 bool compute_due(const struct compute *compute);
 void compute_here(struct compute *compute);
+/* So long the loop's own thread has computed, in all: it is among no compute
+ * thread's time. */
+int64_t compute_here_us(const struct compute *compute);
 
 /* Of the last one: after `done`, or after compute_here. */
 struct computed compute_result(const struct compute *compute);

@@ -114,7 +114,8 @@ static bool fill(struct mesh *mesh, const struct end *end,
     if (!envelope_fill(&mesh->envelope, msg))
         return false;
     if (msg->kind == MSG_SLICE)
-        mesh->slice_bytes += mesh->envelope.head_size + mesh->envelope.tail_size;
+        mesh->slice_bytes +=
+            mesh->envelope.head_size + mesh->envelope.tail_size;
     return true;
 }
 
@@ -139,6 +140,23 @@ void mesh_send(struct mesh *mesh, uint32_t number, const struct msg *msg)
 uint64_t mesh_slice_bytes(const struct mesh *mesh)
 {
     return mesh->slice_bytes;
+}
+
+uint64_t mesh_unsent(const struct mesh *mesh)
+{
+    uint64_t unsent = 0;
+
+    for (const struct end *end = mesh->ends; end != NULL; end = end->next)
+        unsent += link_queued(end->link, PLANE_BULK);
+    return unsent;
+}
+
+time_us mesh_deaf_us(const struct mesh *mesh, uint32_t number)
+{
+    for (const struct end *end = mesh->ends; end != NULL; end = end->next)
+        if (end->number == number && end->up)
+            return link_deaf_us(end->link);
+    return 0;
 }
 
 static void drop_failed(void *context)

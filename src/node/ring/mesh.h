@@ -8,7 +8,7 @@
  * ORDER.  The machine is told what a link brings in the order in which it was
  * sent, and a link is two connections.  So only what may overtake goes by the
  * control plane: MEET and REJECT, which come before anything else (bulk is not
- * read before there was a MEET), and BEAT.
+ * read before there was a MEET), BEAT and PULSE.
  *
  * NEIGHBOURS.  Slices to a peer that shares a board with this one go as notes
  * of where they lie (lending.h); which berth is whose is known by the
@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/time.h"
 #include "core/msg.h"
 #include "node/owners/parts.h"
 #include "os/net/interface.h"
@@ -81,6 +82,11 @@ void mesh_send(struct mesh *mesh, uint32_t number, const struct msg *msg);
 /* Of all SLICEs that went to links as bytes, heads included: those that were
  * lent are not counted. */
 uint64_t mesh_slice_bytes(const struct mesh *mesh);
+/* Bytes of the bulk plane that no socket has taken yet, of all links. */
+uint64_t mesh_unsent(const struct mesh *mesh);
+/* For how long the machine there has not acknowledged what was sent; 0: it
+ * has, or there is no such link. */
+time_us mesh_deaf_us(const struct mesh *mesh, uint32_t number);
 /* Nothing comes of it any more; what is queued is still sent. */
 void mesh_close(struct mesh *mesh, uint32_t number);
 

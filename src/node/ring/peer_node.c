@@ -18,11 +18,13 @@
 #include "node/host/farewell.h"
 #include "node/host/keeper.h"
 #include "node/host/result_file.h"
+#include "node/host/self.h"
 #include "node/host/trace_pipe.h"
 #include "node/ring/compute.h"
 #include "node/ring/lending.h"
 #include "node/ring/mesh.h"
 #include "node/ring/peer_status.h"
+#include "node/ring/peer_why.h"
 #include "node/ring/welcome.h"
 #include "os/clock.h"
 #include "os/log.h"
@@ -51,6 +53,7 @@ struct node {
     struct pool *pool; /* For long vectors; NULL: none. */
     struct keeper keeper;
     struct trace_writer traces;
+    struct self self;
     struct task *measure; /* Of held-out rows; its thread owns these two: */
     double held_out_loss;
     enum err measure_err;
@@ -114,10 +117,7 @@ static size_t on_ask(void *context, const struct msg_ask *ask, bool allowed,
             ? json_pack("{s:s}", "error",
                         "a ring draws no samples: only code flexent has a size")
         : ask->what == ASK_WHY
-            ? json_pack("{s:s}", "error",
-                        "peers of a ring do not measure each other: `muster "
-                        "status` says who is silent, and --why-slow asks the "
-                        "coordinator of a star")
+            ? peer_why_json(&node->core, node->mesh, clock_now_us(), capacity)
             : peer_status_json(&node->core, mesh_slice_bytes(node->mesh),
                                clock_now_us(), capacity);
 
@@ -389,6 +389,7 @@ static void carry_out(struct node *node, const struct action *action)
         return;
     case ACTION_TIMER:
         timer_at(node->timer, action->at);
+        node->self.due = action->at;
         return;
     case ACTION_TRACE:
         do_trace(node, &action->trace);
@@ -419,11 +420,28 @@ static void carry_out(struct node *node, const struct action *action)
 
 /* --- steps ---------------------------------------------------------------- */
 
+/* After a stop, messages may come before the alarm.  Vitals take system calls:
+ * once for each pulse. */
+static void look_at_self(struct node *node, time_us now)
+{
+    struct pulse *const pulse = &node->core.pulse;
+    const uint32_t threads = node->options->threads;
+
+    if (now > node->self.due)
+        self_woken(&node->self, now);
+    if (now < pulse->due_at || now < node->core.beat_at)
+        return;
+    self_vitals(&node->self, threads, mesh_unsent(node->mesh), now,
+                &pulse->vitals);
+    pulse->vitals.cpu_us += compute_here_us(node->compute) / threads;
+}
+
 static void step(struct node *node, const struct event *event)
 {
     struct event timed = *event;
 
     timed.now = clock_now_us();
+    look_at_self(node, timed.now);
     node->actions.count = 0;
     peer_step(&node->core, &timed, &node->actions);
     for (uint32_t i = 0; i < node->actions.count; i++)
@@ -669,6 +687,7 @@ enum err peer_node_run(const struct peer_node_options *options, struct why *why)
         err = open_loop(node);
     if (err == ERR_OK) {
         timer_at(node->gathering, clock_now_us() + patience(node));
+        self_init(&node->self, clock_now_us());
         feed(node, &start);
         loop_run(node->loop);
         err = node->err;

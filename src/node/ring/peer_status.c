@@ -28,7 +28,7 @@ const char *peer_phase_name(enum peer_phase phase)
     return "unknown";
 }
 
-static const char *state_of(const struct peer *peer, uint32_t seat)
+const char *peer_seat_state(const struct peer *peer, uint32_t seat)
 {
     if ((peer->view.members >> seat & 1) != 0)
         return "active";
@@ -45,8 +45,9 @@ static json_t *seat_json(const struct peer *peer, uint32_t seat, time_us now)
             : (double)(now - at->heard_at) / (double)SECOND_US;
 
     return json_pack("{s:s, s:s, s:o, s:s, s:s}", "name", at->name, "state",
-                     state_of(peer, seat), "behind_s", json_number(silent_s),
-                     "cause", heard ? "" : "silent", "place", at->place);
+                     peer_seat_state(peer, seat), "behind_s",
+                     json_number(silent_s), "cause", heard ? "" : "silent",
+                     "place", at->place);
 }
 
 json_t *peer_status_json(const struct peer *peer, uint64_t sent, time_us now,

@@ -12,6 +12,7 @@
 #include "core/ring/peer.h"
 
 const char *peer_phase_name(enum peer_phase phase);
+const char *peer_seat_state(const struct peer *peer, uint32_t seat);
 
 /* An object of at most `capacity` bytes; NULL if out of memory.  `sent`: bytes
  * of slices, as mesh_slice_bytes counts them. */

@@ -25,7 +25,7 @@ struct ring_train {
     int lock_fd;
     struct board *board; /* lending_new; NULL: slices go by sockets. */
     struct ledger_options ledger;
-    time_us beat_us, dead_us, gather_us;
+    time_us beat_us, pulse_us, dead_us, gather_us;
     struct crew **running;              /* Set while there are processes. */
     const struct digest *chunk_digests; /* NULL: nobody joins without data. */
 };

@@ -416,6 +416,74 @@ static void test_who_differs_is_named(void **state)
     close_scene(scene);
 }
 
+/* Bytes of a PULSE, and what the codec makes of them. */
+static bool say_pulse(struct scene *scene, uint32_t road,
+                      const struct msg_pulse *pulse, size_t less)
+{
+    const struct msg msg = {.kind = MSG_PULSE, .pulse = *pulse};
+    uint8_t bytes[1024];
+
+    assert_true(codec_bound(&msg) <= sizeof bytes);
+    return deliver(scene, link_of(road), bytes,
+                   codec_encode(&msg, bytes) - less);
+}
+
+/* Whatever A says of its time, and B, who is in no view: nobody is shut out, no
+ * link is lost, numbers stay numbers, and the step is made. */
+static void test_absurd_pulses(void **state)
+{
+    struct scene *scene = open_with(1u << A | 1u << B);
+
+    (void)state;
+    propose_two(scene);
+    report(scene, A);
+    assert_int_equal(scene->machine.phase, PEER_ROUND);
+    for (uint32_t pick = 0; pick < 256; pick++) {
+        const struct msg_pulse pulse = some_pulse(pick);
+
+        scene->now += pick % 3;
+        assert_true(say_pulse(scene, A, &pulse, 0));
+        assert_true(say_pulse(scene, B, &pulse, 0));
+        check_pace(scene);
+    }
+    assert_true(scene->roads[A].up && scene->roads[B].up);
+    assert_false(is_banned(scene, A) || is_banned(scene, B));
+    computed(scene);
+    help(scene, A);
+    assert_int_equal(scene->machine.trainer.optim.step, 1);
+    close_scene(scene);
+}
+
+/* A part of one, a clock beyond all clocks: the codec takes none of it for a
+ * message; whoever has not greeted is not heard; stints go nowhere. */
+static void test_pulses_that_are_none(void **state)
+{
+    static const struct stint stint = {.kind = STINT_COMPUTE};
+    struct scene *scene = open_with(1u << A);
+    struct msg_pulse pulse = some_pulse(0);
+
+    (void)state;
+    assert_true(say_pulse(scene, A, &pulse, 0));
+    assert_false(say_pulse(scene, A, &pulse, 1));
+    pulse.vitals.compute_us = OFFSET_CLOCK_MAX + 1;
+    assert_false(say_pulse(scene, A, &pulse, 0));
+    pulse.vitals.compute_us = -1;
+    assert_false(say_pulse(scene, A, &pulse, 0));
+    pulse = some_pulse(0);
+    pulse.count = 1;
+    pulse.stints = &stint;
+    assert_true(say_pulse(scene, A, &pulse, 0));
+    for (uint32_t i = 0; i < scene->actions.count; i++)
+        assert_true(scene->actions.list[i].kind != ACTION_TRACE);
+    pulse = some_pulse(0);
+    scene->roads[D].up = true;
+    assert_false(say_pulse(scene, D, &pulse, 0));
+    propose_two(scene);
+    report(scene, A);
+    assert_int_equal(scene->machine.phase, PEER_ROUND);
+    close_scene(scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -431,6 +499,8 @@ int main(void)
         cmocka_unit_test(test_newcomer_lost_while_it_waits),
         cmocka_unit_test(test_who_is_wrong_twice),
         cmocka_unit_test(test_who_differs_is_named),
+        cmocka_unit_test(test_absurd_pulses),
+        cmocka_unit_test(test_pulses_that_are_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

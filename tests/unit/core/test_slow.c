@@ -121,6 +121,34 @@ static void test_starved_processor(void **state)
     assert_true(slow_times(&slow).starved * 20 > .78);
 }
 
+/* All compute in a twentieth of the time; their talking threads wait for a
+ * processor while nobody waits for them.  One of them has a narrow road. */
+static void test_starved_while_nothing_is_owed(void **state)
+{
+    const struct second usual = {.owed_ms = 60,
+                                 .compute_ms = 50,
+                                 .cpu_ms = 50,
+                                 .loop_ms = 700,
+                                 .chunks = 100};
+    struct slow_times times[2];
+    struct slow_verdict verdicts[2];
+    double scratch[2];
+    struct second odd = usual;
+    struct slow slow;
+
+    (void)state;
+    odd.owed_ms = 600;
+    odd.compute_ms = 590;
+    live(&slow, &usual, 6);
+    times[0] = slow_times(&slow);
+    live(&slow, &odd, 6);
+    times[1] = slow_times(&slow);
+    assert_true(times[0].part[SLOW_COMPUTE] <= times[0].owed);
+    slow_judge(times, 2, scratch, verdicts);
+    assert_int_equal(verdicts[0].cause, SLOW_NOT);
+    assert_int_equal(verdicts[1].cause, SLOW_COMPUTE);
+}
+
 /* Stopped in the middle of a piece: by the clock it computes. */
 static void test_stopped_while_computing(void **state)
 {
@@ -252,6 +280,7 @@ int main(void)
         cmocka_unit_test(test_a_little_is_not_slow),
         cmocka_unit_test(test_slow_processor),
         cmocka_unit_test(test_starved_processor),
+        cmocka_unit_test(test_starved_while_nothing_is_owed),
         cmocka_unit_test(test_stopped_while_computing),
         cmocka_unit_test(test_stopped_between_pieces),
         cmocka_unit_test(test_slow_on_purpose),
