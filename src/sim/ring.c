@@ -273,6 +273,7 @@ void ring_start(struct ring_world *world, uint32_t node, const char *contact,
                                 .state_segment = options->state_segment,
                                 .beat_us = run->beat_us,
                                 .pulse_us = PULSE_BEATS * run->beat_us,
+                                .stints = options->kept,
                                 .dead_us = run->dead_us,
                                 .retry_us = 5 * MS_US,
                                 .retry_max_us = 200 * MS_US};

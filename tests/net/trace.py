@@ -75,6 +75,28 @@ def test_clean(tap):
               "events are counted, none is lost")
 
 
+def test_ring(tap):
+    """Each peer tells its own stints; steps are those of whoever was first."""
+    task = [*ONE, "--steps", 400]
+    result = train(*task, "-n", 3, "--topology", "ring", "--out", "ring",
+                   "--trace", "ring.json")
+    events = json.loads(Path("ring.json").read_text())
+    tap.equal(result["hash"], train(*task)["hash"], "a traced ring: same hash")
+    peers = {processes(events).get(name) for name in ("w0", "w1", "w2")}
+    pids = {name: {e["pid"] for e in named(events, name)}
+            for name in ("compute", "wait")}
+    tap.ok(all(pids[name] == peers for name in pids),
+           "its peers compute and wait", pids)
+    computed = {pid: [e["args"]["step"] for e in named(events, "compute")
+                      if e["pid"] == pid] for pid in pids["compute"]}
+    tap.ok(len(computed) == 3 and
+           all(steps == sorted(set(steps)) and len(steps) > 300
+               for steps in computed.values()),
+           "each once in every step, but the last moments", computed)
+    tap.equal(crossing(events), "", "their spans do not cross")
+    tap.equal(len(named(events, "step")), 400, "every step of a ring is there")
+
+
 def test_cancelled(tap):
     """A delay is no computing, and two that are alike may end together: only a
     worker that stands still within a piece is called off for certain.  So one
@@ -162,6 +184,7 @@ def test_no_secret(tap):
 def main():
     tap = Tap()
     test_clean(tap)
+    test_ring(tap)
     test_cancelled(tap)
     test_clock(tap)
     test_killed(tap)

@@ -237,21 +237,34 @@ static void close_round(struct trace_file *file, time_us now)
     file->round_at = TIME_NEVER;
 }
 
+/* Steps of a ring are told by whichever peer is heard first, and what the next
+ * one is heard of may be a little older. */
+static time_us in_order(struct trace_file *file, time_us now)
+{
+    if (now > file->latest)
+        file->latest = now;
+    return file->latest;
+}
+
 static void open_round(struct trace_file *file, const struct trace *trace)
 {
-    close_round(file, trace->now);
+    const time_us now = in_order(file, trace->now);
+
+    close_round(file, now);
     if (file->step_at == TIME_NEVER || trace->key.step != file->key.step)
-        file->step_at = trace->now;
-    file->round_at = trace->now;
+        file->step_at = now;
+    file->round_at = now;
     file->key = trace->key;
 }
 
 static void commit(struct trace_file *file, const struct trace *trace)
 {
-    close_round(file, trace->now);
+    const time_us now = in_order(file, trace->now);
+
+    close_round(file, now);
     if (file->step_at != TIME_NEVER)
         span(file, "step", COORDINATOR, TRACK_STEPS, file->step_at,
-             trace->now - file->step_at,
+             now - file->step_at,
              json_pack("{s:I, s:I, s:I}", "step", (json_int_t)trace->key.step,
                        "class", (json_int_t)trace->a, "chunks",
                        (json_int_t)trace->b));
@@ -259,7 +272,7 @@ static void commit(struct trace_file *file, const struct trace *trace)
     if (isfinite(trace->value))
         add(file, json_pack("{s:s, s:s, s:i, s:I, s:{s:f}}", "ph", "C", "name",
                             "loss", "pid", COORDINATOR, "ts",
-                            (json_int_t)when(file, trace->now), "args", "loss",
+                            (json_int_t)when(file, now), "args", "loss",
                             trace->value));
 }
 

@@ -55,6 +55,7 @@ struct trace_file {
     uint32_t lane_count;
     size_t lane_capacity;
     time_us step_at, round_at; /* Open ones; TIME_NEVER = none. */
+    time_us latest;            /* That one of them began or ended. */
     struct round_key key;      /* Of the open round. */
     struct trace_end ends[TRACE_ENDS];
     uint32_t end_count;

@@ -49,6 +49,7 @@ enum err peer_init(struct peer *peer, const struct peer_options *options)
     memcpy(own->name, options->name, NAME_SIZE);
     memcpy(own->place, options->place, PEER_PLACE);
     pulse_init(&p->pulse);
+    p->pulse.tracing = options->stints;
     p->key.job = digest_short(&options->config);
     err = trainer_init(&p->trainer, &options->trainer);
     if (err != ERR_OK)

@@ -136,8 +136,9 @@ struct peer_options {
      * machine read them there; zeroed: anywhere. */
     struct slice_room rooms[PEER_ROOMS];
     time_us beat_us;
-    time_us pulse_us;               /* Between two PULSEs; 0: none. */
-    time_us dead_us;                /* Silence after which a peer is gone. */
+    time_us pulse_us; /* Between two PULSEs; 0: none. */
+    bool stints;      /* Trace what it did from when to when, for --trace. */
+    time_us dead_us;  /* Silence after which a peer is gone. */
     time_us retry_us, retry_max_us; /* Between two dials of a peer. */
 };
 

@@ -6,6 +6,8 @@
  * of own slice is in; this peer itself, until it has computed.  Nothing that is
  * computed or agreed on depends on any of it: a PULSE may say what it likes.
  */
+#include <string.h>
+
 #include "core/ring/peer_parts.h"
 
 /* One life of one process: the next one counts its time from zero. */
@@ -41,13 +43,25 @@ static void count_debts(struct peer *p)
         slow_owes(slow_of(&p->seats[i]), (owing >> i & 1) != 0, p->now);
 }
 
-static void tell(struct peer *p, struct actions *actions)
+/* Others need not know what it did: whoever listens here does. */
+static void trace_stints(struct peer *p, struct actions *actions)
 {
-    const struct job job = {.pulse_us = p->options.pulse_us,
-                            .beat_us = p->options.beat_us};
+    for (uint32_t i = 0; i < p->pulse.count; i++) {
+        struct trace *trace = peer_trace(p, actions, TRACE_STINT);
+
+        memcpy(trace->name, p->options.name, NAME_SIZE);
+        trace->key.step = p->pulse.stints[i].step;
+        trace->stint = p->pulse.stints[i];
+    }
+    p->pulse.sent = true;
+}
+
+static void tell(struct peer *p, const struct job *job, struct actions *actions)
+{
     struct msg_pulse pulse;
 
-    pulse_fill(&p->pulse, &job, p->now, true, &pulse);
+    pulse_fill(&p->pulse, job, p->now, true, &pulse);
+    pulse.count = 0;
     slow_take(slow_of(&p->seats[0]), &pulse.vitals, p->now);
     for (uint32_t i = 1; i < p->seat_count; i++)
         if (p->seats[i].link != PEER_NO_LINK)
@@ -56,15 +70,21 @@ static void tell(struct peer *p, struct actions *actions)
 
 void pulse_after(struct peer *p, bool beaten, struct actions *actions)
 {
+    const struct job job = {.pulse_us = p->options.pulse_us,
+                            .beat_us = p->options.beat_us};
+
     if (!p->computing)
         pulse_idle(&p->pulse, p->now);
     else if (p->pulse.compute_at == TIME_NEVER)
-        pulse_compute(&p->pulse, p->now, p->key.step, 0);
+        pulse_compute(&p->pulse, p->now, p->key.step, p->view.self);
     if (p->computing && p->cancelled && p->pulse.cancel_at == TIME_NEVER)
         pulse_cancel(&p->pulse, p->now);
     count_debts(p);
-    if (beaten && p->options.pulse_us > 0 && p->now >= p->pulse.due_at)
-        tell(p, actions);
+    if (!pulse_due(&p->pulse, &job, p->now, beaten))
+        return;
+    trace_stints(p, actions);
+    if (beaten && p->now >= p->pulse.due_at)
+        tell(p, &job, actions);
 }
 
 void pulse_take(struct peer *p, uint32_t seat, const struct msg_pulse *pulse)

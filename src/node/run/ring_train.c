@@ -84,6 +84,7 @@ static struct peer_options describe_core(const struct ring_train *train)
         .state_segment = PEER_STATE_SEGMENT,
         .beat_us = train->beat_us,
         .pulse_us = train->pulse_us,
+        .stints = options->stints,
         .dead_us = train->dead_us,
         .retry_us = RETRY_US,
         .retry_max_us = RETRY_MAX_US,

@@ -105,6 +105,41 @@ static void test_how_often(void **state)
     close_scene(scene);
 }
 
+static uint32_t traced(const struct scene *scene, enum stint_kind kind)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < scene->actions.count; i++) {
+        const struct action *action = &scene->actions.list[i];
+
+        if (action->kind != ACTION_TRACE || action->trace.kind != TRACE_STINT)
+            continue;
+        assert_string_equal(action->trace.name, "c");
+        count += action->trace.stint.kind == kind;
+    }
+    return count;
+}
+
+/* With --trace, what it did goes to who listens here, with the next beat, and
+ * once. */
+static void test_stints(void **state)
+{
+    struct scene *scene = open_round();
+
+    (void)state;
+    scene->machine.pulse.tracing = true;
+    pass(scene, 40 * MS_US);
+    computed(scene);
+    pass(scene, 5 * MS_US);
+    help(scene, A);
+    pass(scene, 100 * MS_US);
+    assert_int_equal(traced(scene, STINT_COMPUTE), 1);
+    assert_int_equal(traced(scene, STINT_WAIT), 1);
+    pass(scene, 100 * MS_US);
+    assert_int_equal(traced(scene, STINT_COMPUTE), 0);
+    close_scene(scene);
+}
+
 /* The next life of a name begins anew. */
 static void test_next_life(void **state)
 {
@@ -131,9 +166,8 @@ static void test_next_life(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_who_owes),
-        cmocka_unit_test(test_own_vitals),
-        cmocka_unit_test(test_how_often),
+        cmocka_unit_test(test_who_owes),  cmocka_unit_test(test_own_vitals),
+        cmocka_unit_test(test_how_often), cmocka_unit_test(test_stints),
         cmocka_unit_test(test_next_life),
     };
 
