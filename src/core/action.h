@@ -62,10 +62,10 @@ struct event {
     uint32_t arrival_count;         /* ... ARRIVALS_MAX at most. */
     enum err err;                   /* COMPUTED, JOURNALED, CHECKPOINTED. */
     int64_t compute_us;             /* COMPUTED. */
-    const int64_t *sum;  /* COMPUTED: the sums are here, not in the tally,
-                            until they are sent or the next COMPUTE; NULL:
-                            they are in the tally. */
-    uint32_t step;       /* CHECKPOINTED. */
+    const int64_t *sum; /* COMPUTED: the sums are here, not in the tally,
+                           until they are sent or the next COMPUTE; NULL:
+                           they are in the tally. */
+    uint32_t step;      /* CHECKPOINTED. */
     const struct digest *chain; /* CHECKPOINTED: of the journal, which was
                                    mended up to that step; NULL: it was not.
                                  */

@@ -590,13 +590,11 @@ static void on_disk_done(struct world *world)
 {
     struct sim_coordinator *coordinator = &world->coordinator;
     const struct disk_job *job = &coordinator->jobs[coordinator->job_first];
-    const struct event event = {.kind = job->lent != NULL ? EVENT_CHECKPOINTED
-                                                          : EVENT_JOURNALED,
-                                .err = coordinator->job_err,
-                                .step = job->step,
-                                .chain = coordinator->mended
-                                             ? &coordinator->chain
-                                             : NULL};
+    const struct event event = {
+        .kind = job->lent != NULL ? EVENT_CHECKPOINTED : EVENT_JOURNALED,
+        .err = coordinator->job_err,
+        .step = job->step,
+        .chain = coordinator->mended ? &coordinator->chain : NULL};
 
     coordinator->job_first =
         (coordinator->job_first + 1) % coordinator->job_capacity;

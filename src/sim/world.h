@@ -219,8 +219,8 @@ struct sim_coordinator {
     struct disk_job *jobs; /* A ring that grows. */
     uint32_t job_first, job_count, job_capacity;
     bool disk_busy;
-    enum err job_err;     /* Of the job carried out, until it is told, ... */
-    bool mended;          /* ... and whether the journal was mended by it. */
+    enum err job_err; /* Of the job carried out, until it is told, ... */
+    bool mended;      /* ... and whether the journal was mended by it. */
     struct digest chain;
     struct sim_tray tray; /* It is to be told TALLIES. */
     enum err judge_err;   /* Likewise of the piece it computed. */

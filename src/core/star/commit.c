@@ -462,7 +462,8 @@ static void fail_saved(struct coordinator *c, struct actions *actions)
 
 static void save_last(struct coordinator *c, struct actions *actions)
 {
-    if (c->trainer.ledger.loose && !c->trainer.ledger.broken) /* Told to stop after the last step ended. */
+    if (c->trainer.ledger.loose &&
+        !c->trainer.ledger.broken) /* Told to stop after the last step ended. */
         trainer_sync(&c->trainer, actions);
     else
         ask_checkpoint(c, actions);

@@ -327,8 +327,7 @@ static enum err check_way(const char *path, const char *here, struct why *why)
 
     for (const char *slash = path; err == ERR_OK && slash != NULL;) {
         const char *const next = strchr(slash + 1, '/');
-        const size_t size =
-            next == NULL ? strlen(path) : (size_t)(next - path);
+        const size_t size = next == NULL ? strlen(path) : (size_t)(next - path);
 
         if (size >= PATH_SIZE)
             return file_read_failed(why, path, ENAMETOOLONG);
@@ -354,9 +353,8 @@ static enum err check_ways(const char *path, struct why *why)
     if (!file_absolute(".", here, sizeof here) ||
         !file_absolute(path, real, sizeof real))
         return file_read_failed(why, path, errno);
-    size = path[0] == '/'
-               ? snprintf(said, sizeof said, "%s", path)
-               : snprintf(said, sizeof said, "%s/%s", here, path);
+    size = path[0] == '/' ? snprintf(said, sizeof said, "%s", path)
+                          : snprintf(said, sizeof said, "%s/%s", here, path);
     if (size < 0 || (size_t)size >= sizeof said)
         return file_read_failed(why, path, ENAMETOOLONG);
     err = check_way(said, here, why);
