@@ -45,7 +45,7 @@ bool cluster_announce(const struct cli *cli, const char *folder, bool hollow)
     size_t size;
 
     file_path_in(folder, ADDRESS_FILE, path);
-    if (file_read_plain(path, NET_TEXT_SIZE, &address, &size, NULL) != ERR_OK)
+    if (file_read_plain(path, FILE_PATH_SIZE, &address, &size, NULL) != ERR_OK)
         return false;
     address[strcspn((char *)address, "\n")] = '\0';
     if (workers_ring(&cli->options.recipe))

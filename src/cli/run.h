@@ -30,8 +30,10 @@ struct run {
     char out[RUN_PATH_SIZE];  /* "" when nothing is kept. */
     bool fresh;               /* There was no such folder. */
     bool made;                /* It was made, or found to be ours. */
+    bool launched;            /* A launcher's: LAUNCH_FILE goes with it. */
     bool latest;              /* `latest` leads to it. */
     bool left_by_ranks;       /* An MPI's began it, and none is here. */
+    int lock;                 /* Of the folder, until others have it; or -1. */
     struct history history;
     struct curve curve;
     char history_path[RUN_PATH_SIZE + 32];
@@ -100,6 +102,10 @@ MUST_CHECK enum err run_choose_folder(struct run *run, struct why *why);
 
 /* Make it, once; of a name that was drawn it is one that nobody had made. */
 MUST_CHECK enum err run_make_folder(struct run *run, struct why *why);
+/* The same, and hold it: while rows are read, no other run begins there. */
+MUST_CHECK enum err run_take_folder(struct run *run, struct why *why);
+/* It was not needed. */
+void run_leave_folder(struct run *run);
 /* The same, with the run's options in it. */
 MUST_CHECK enum err run_open_folder(struct run *run, struct why *why);
 /* Once there is something to go on from, it is the last run: before, --resume

@@ -18,6 +18,7 @@
 #include "node/fixed/mpi.h"
 #include "node/host/format.h"
 #include "node/host/keep.h"
+#include "node/host/ways.h"
 #include "os/file/file.h"
 #include "os/random.h"
 
@@ -276,18 +277,35 @@ static enum err keep_options(const struct run *run, bool resume,
                : config_write(&run->cli->options, path, why);
 }
 
+enum err run_take_folder(struct run *run, struct why *why)
+{
+    const enum err err = run_make_folder(run, why);
+
+    return err == ERR_OK ? format_take(run->out, &run->lock, why) : err;
+}
+
+void run_leave_folder(struct run *run)
+{
+    if (run->lock >= 0)
+        format_leave(run->out, run->lock);
+    run->lock = -1;
+}
+
 /* Nothing is written where another run is, or where we may not be. */
 enum err run_open_folder(struct run *run, struct why *why)
 {
     const bool resume = option_given(&run->cli->options, OPT_RESUME);
+    const bool held = run->lock >= 0;
     int lock = -1;
     enum err err = run_make_folder(run, why);
 
     if (err == ERR_OK && run->setup->door == NULL) /* Which has it already. */
-        err = format_lock(run->out, resume, &lock, why);
+        err = format_lock(run->out, resume, &run->lock, &lock, why);
     if (err == ERR_OK && !run->gathered) /* Else they are there. */
         err = keep_options(run, resume, why);
-    if (lock >= 0)
+    if (held && lock >= 0)
+        run->lock = lock;
+    else if (lock >= 0)
         file_unlock(lock);
     return err;
 }
@@ -332,6 +350,9 @@ void run_close_folder(const struct run *run)
     file_path_in(run->out, CONFIG_FILE, path);
     file_remove(path);
     file_remove(run->history_path);
+    file_path_in(run->out, LAUNCH_FILE, path);
+    if (run->launched)
+        file_remove(path);
     file_remove_folder(run->out);
     restore_latest(run);
 }

@@ -119,10 +119,15 @@ static enum err prepare(struct run *run, struct why *why)
         err = cluster_check_listen(options, why);
     if (err == ERR_OK)
         err = check_notice(options, why);
-    /* Owners are called to it while rows are loaded. */
+    /* Owners are called to it while rows are loaded; and nobody else may begin
+     * meanwhile where others may meet: a name that was drawn is ours alone. */
     if (err == ERR_OK && owners_wanted(&options->recipe))
         err = run_make_folder(run, why);
+    if (err == ERR_OK && run->setup->slots > 0 &&
+        (resume || option_given(options, OPT_OUT)))
+        err = run_take_folder(run, why);
     run->setup->folder = run->out;
+    run->setup->lock = &run->lock;
     if (err == ERR_OK)
         err = setup_load(run->setup, &options->recipe, why);
     return err;
@@ -309,11 +314,13 @@ int train_command(struct cli *cli)
     } else {
         run->cli = cli;
         run->setup = setup;
+        run->lock = -1;
         setup->terms.note = tell_note;
         status = prepare_and_execute(run);
         setup_close(setup);
         fit_close(&run->fit);
         mem_free(run->ended);
+        run_leave_folder(run);
         run_close_folder(run);
     }
     mem_free(run);

@@ -293,6 +293,7 @@ static struct train_options options_of(const struct fit *fit)
         .interface = recipe_text(recipe, OPT_INTERFACE),
         .token_file = recipe_text(recipe, OPT_TOKEN_FILE),
         .out = fit->folder,
+        .lock = setup->lock,
         .resume = recipe_given(recipe, OPT_RESUME),
         .gathered = fit->gathered,
         .more = fit->more,

@@ -106,6 +106,7 @@ static enum err open_door(struct setup *setup, const struct recipe *recipe,
         .interface = recipe_text(recipe, OPT_INTERFACE),
         .token_file = recipe_text(recipe, OPT_TOKEN_FILE),
         .out = setup->folder,
+        .lock = setup->lock,
     };
     const char *const peers = recipe_text(recipe, OPT_PEERS);
     char local[NET_TEXT_SIZE];

@@ -84,7 +84,8 @@ struct setup {
     struct frame frame;          /* The table itself, if rows are to be held out
                                     that no encoder may have seen; else no rows. */
     /* --owners: learn/owners.h. */
-    const char *folder; /* The run's. */
+    const char *folder; /* The run's, ... */
+    int *lock;          /* ... if it is held already: node/run/train.h. */
     bool hollow;        /* `data` has no rows: they are with their owners. */
     struct parts parts;
     struct train_door *door;

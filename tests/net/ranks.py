@@ -3,6 +3,8 @@
 user's, a script between launcher and rank, a run that is resumed, and one that
 is not there.  Real launchers: mpi.py, tests/engines/slurm.py."""
 
+import contextlib
+import fcntl
 import json
 import os
 import subprocess
@@ -10,7 +12,9 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
-from cluster import DEADLINE_S, MUSTER, Tap, run, train  # noqa: E402
+from cluster import (DEADLINE_S, MUSTER, Tap, finish, run,  # noqa: E402
+                     train)
+from rows import Rows  # noqa: E402
 
 del os.environ["MUSTER_OPTIM"]  # It would beat the option of a run resumed.
 JOB = ["gen:gmm:2000,10", "--chunk-rows", "64", "--optim", "gd", "--tol", "0",
@@ -107,6 +111,50 @@ def nested(tap, json_out):
            "two launchers at once: nobody is believed", str(unclear))
 
 
+def twice(tap, json_out):
+    """A second start of all, while rank 0 of the first reads its rows."""
+    place = os.path.join("two", "rank0")
+    first, second = ({"SLURM_JOB_ID": job, "SLURM_STEP_ID": "0"}
+                     for job in ("7", "8"))
+    words = ["--optim", "gd", "--steps", 400, "--tol", "0", "--accuracy", "0",
+             "--out", "two"]
+    with Rows("rows") as rows, contextlib.ExitStack() as stack:
+        def begin(*words, **more):
+            process = rank(*words, **more)
+            stack.callback(process.communicate)
+            stack.callback(process.kill)
+            return process
+
+        ours = [begin(0, rows.path, *words, launch=json_out, more=first)]
+        rows.wanted()
+        before = os.stat(place).st_ino
+        turned = begin(0, *JOB[:1], *words, more=second)
+        code, _, said = finish(turned)
+        tap.ok(code == 1 and "a run is going on" in said,
+               "a second rank 0: refused", f"{code} {said}")
+        tap.ok(os.path.exists(place) and os.stat(place).st_ino == before,
+               "... and the first's place is its own")
+        begin(1, *JOB[:1], *words, more=second)
+        ours.append(begin(1, rows.path, *words, launch=json_out, more=first))
+        rows.come()
+        ends = [finish(one) for one in ours]
+        tap.ok([end[0] for end in ends] == [0, 0] and
+               json.loads(ends[0][1])["workers"]["joined"] == RANKS,
+               "... its own ranks join it, and nobody else's", str(ends))
+
+
+def foreign(tap):
+    """A folder that others may write in, and somebody says he is rank 0."""
+    os.mkdir("open")
+    os.chmod("open", 0o777)
+    with open("open/rank0", "w", encoding="ascii") as file:
+        fcntl.lockf(file, fcntl.LOCK_EX)
+        ends = [finish(rank(i, *JOB, "--steps", 9, "--out", "open"))
+                for i in range(RANKS)]
+    tap.ok(all(code == 1 and "open" in err for code, _, err in ends),
+           "a folder that others may write in: each rank refuses it", str(ends))
+
+
 def main():
     tap = Tap()
     run("token", "new", "K")
@@ -121,6 +169,8 @@ def main():
         wrapped=WRAPPED), 200)
     late(tap)
     nested(tap, json_out)
+    twice(tap, json_out)
+    foreign(tap)
     lost = all_ranks("--steps", 9, "--resume=typo")
     tap.ok(lost[0][0] != 0 and "typo" in lost[0][2],
            "no run to resume: rank 0 says so", str(lost))

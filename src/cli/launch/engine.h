@@ -91,11 +91,12 @@ struct launch {
     struct token token; /* The cluster's. */
     bool key_typed;     /* Its file is among the words. */
     char token_file[RUN_PATH_SIZE + 32];
+    int lock; /* LAUNCH_FILE's; -1: not held. */
     struct spawned coordinator;
     uint16_t port;            /* Where it listens ... */
     char dial[NET_HOST_SIZE]; /* ... and as whom others know it; "": as the
                                  machine that the connection came from. */
-    struct flag stop;
+    struct flag stop, hurry;  /* A signal came, and another. */
 };
 
 #define ENGINE_OPTIONS 4u
@@ -143,12 +144,31 @@ __attribute__((format(printf, 3, 4))) void
 launch_trouble(struct launch *launch, const struct station *station,
                const char *format, ...);
 
-/* ERR_EXISTS: a run is going on in the folder, and its files are its own. */
+/*
+ * Who may touch a run's folder: two locks, each held for a life and gone with
+ * its holder, kill -9 or not, on every machine that sees the folder.
+ *
+ *     lock         the training has it before it reads its rows (cli/train.c)
+ *     launch.lock  a launcher has it before it looks at anything there, while
+ *                  it lives: `launch ssh` and rank 0 longer than their
+ * training, `launch slurm` until both jobs are submitted
+ *
+ * So of two launches one begins, and the other finds either lock held and goes,
+ * without having drawn a key, written a script or removed a file.  They are
+ * two, since the training is another process, which may begin before its
+ * launcher has done with the folder.  What starts a training and holds no lock
+ * itself, Slurm's script, knows its own training's address by a mark
+ * (node/host/ways.h).
+ */
+/* Make the folder and hold it against other launchers.  ERR_EXISTS: one is at
+ * work there, or a run is going on. */
+MUST_CHECK enum err launch_take(struct launch *launch, struct why *why);
+/* Of one that is held: is a run going on that began without a launcher? */
 MUST_CHECK enum err launch_check_free(const struct launch *launch,
                                       struct why *why);
 
 /* The run has its own key, unless the user brings one, or brought one when it
- * began; the folder is made for it. */
+ * began. */
 MUST_CHECK enum err launch_open_key(struct launch *launch, struct why *why);
 
 /* From the start of the coordinator to the end of all; returns the exit

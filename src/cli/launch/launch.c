@@ -98,13 +98,43 @@ enum err launch_check_free(const struct launch *launch, struct why *why)
                    launch->run->out, launch->run->out);
 }
 
-enum err launch_open_key(struct launch *launch, struct why *why)
+enum err launch_take(struct launch *launch, struct why *why)
 {
-    const char *given = option_text(&launch->job.options, OPT_TOKEN_FILE);
+    const char *out = launch->run->out;
+    char path[FILE_PATH_SIZE];
     enum err err = run_make_folder(launch->run, why);
 
     if (err != ERR_OK)
         return err;
+    file_path_in(out, LAUNCH_FILE, path);
+    err = file_lock(path, &launch->lock, why);
+    if (err == ERR_EXISTS && launch_check_free(launch, why) == ERR_OK)
+        return why_set(why, err,
+                       "%.200s: another `muster launch` is at work in this "
+                       "folder; wait for its end, or choose another --out",
+                       out);
+    return err == ERR_OK ? launch_check_free(launch, why) : err;
+}
+
+/* What was made for a run that was not begun goes; all of it is ours while the
+ * lock is held. */
+static void leave(struct launch *launch)
+{
+    char path[FILE_PATH_SIZE];
+
+    if (launch->lock < 0)
+        return;
+    launch->run->launched = true;
+    run_close_folder(launch->run);
+    file_path_in(launch->run->out, LAUNCH_FILE, path);
+    file_remove(path);
+    file_unlock(launch->lock);
+}
+
+enum err launch_open_key(struct launch *launch, struct why *why)
+{
+    const char *given = option_text(&launch->job.options, OPT_TOKEN_FILE);
+
     if (given != NULL && (launch->key_typed || file_exists(given))) {
         if (strlen(given) >= sizeof launch->token_file)
             return why_set(why, ERR_RANGE,
@@ -179,8 +209,7 @@ static enum err make_stations(struct launch *launch, struct why *why)
 
 static void close_launch(struct launch *launch)
 {
-    if (launch->run != NULL && launch->run->made)
-        run_close_folder(launch->run); /* If nothing was begun. */
+    leave(launch);
     token_close(&launch->token);
     hosts_close(&launch->hosts);
     mem_free(launch->stations);
@@ -225,7 +254,7 @@ static int run_launch(struct launch *launch)
     if (err == ERR_OK)
         err = run_choose_folder(launch->run, &why);
     if (err == ERR_OK && !option_flag(&launch->cli->options, OPT_PRINT))
-        err = launch_check_free(launch, &why);
+        err = launch_take(launch, &why);
     if (err == ERR_OK && launch->engine->submit != NULL)
         return launch->engine->submit(launch);
     if (err == ERR_OK)
@@ -243,6 +272,7 @@ int launch_command(struct cli *cli)
     struct launch launch = {
         .cli = cli,
         .engine = find_engine(name),
+        .lock = -1,
         .run = mem_new(1, sizeof *launch.run),
     };
     int code;

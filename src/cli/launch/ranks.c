@@ -9,11 +9,13 @@
  * own; the others join it.  Where it is they find in the run's folder, which
  * all of them see:
  *
- *     rank0      the name of its machine; locked while it lives
+ *     rank0      the name of its machine, and of the start of many that it is
+ *                one of; locked while it lives, and written and removed by who
+ *                holds launch.lock alone (engine.h)
  *     address    where it listens, as its own machine dials it
  *     run.token  the key
  *
- *     rank0.over it has been there: the start of many that it was one of
+ *     rank0.over it has been there: that start
  *
  * An address may be left from a life before, so nobody joins whom it has not
  * asked; and while rank 0 reads its rows, it does not listen yet but lives.
@@ -108,20 +110,43 @@ static const char *folder_of(const struct launch *launch)
 /* --- a rank that follows ---------------------------------------------------
  */
 
+/* What rank 0 says of itself; false: nobody has. */
+static bool read_place(const char *folder, char host[NET_HOST_SIZE],
+                       char job[LAUNCH_JOB_SIZE])
+{
+    char path[FILE_PATH_SIZE];
+    uint8_t *text;
+    size_t size, name;
+
+    file_path_in(folder, RANK0_FILE, path);
+    if (file_read_plain(path, NET_HOST_SIZE + LAUNCH_JOB_SIZE, &text, &size,
+                        NULL) != ERR_OK)
+        return false;
+    name = strcspn((const char *)text, "\n");
+    (void)snprintf(host, NET_HOST_SIZE, "%.*s", (int)name, (const char *)text);
+    (void)snprintf(job, LAUNCH_JOB_SIZE, "%s",
+                   name < size ? (const char *)text + name + 1 : "");
+    mem_free(text);
+    return true;
+}
+
 /* The machine of rank 0; false: it is this one, or nobody has said. */
 static bool is_elsewhere(const char *folder, char host[NET_HOST_SIZE])
 {
-    char path[FILE_PATH_SIZE], own[NET_HOST_SIZE];
-    uint8_t *text;
-    size_t size;
+    char own[NET_HOST_SIZE], job[LAUNCH_JOB_SIZE];
 
-    file_path_in(folder, RANK0_FILE, path);
-    if (file_read_plain(path, NET_HOST_SIZE - 1, &text, &size, NULL) != ERR_OK)
-        return false;
-    (void)snprintf(host, NET_HOST_SIZE, "%.*s", (int)size, (const char *)text);
-    mem_free(text);
     net_own_name(own);
-    return strcmp(host, own) != 0;
+    return read_place(folder, host, job) && strcmp(host, own) != 0;
+}
+
+/* Is it known to be of another start?  Then ours is turned away, and it is not
+ * ours to follow. */
+static bool is_anothers(const char *folder, const struct launcher *self)
+{
+    char host[NET_HOST_SIZE], job[LAUNCH_JOB_SIZE];
+
+    return self->job[0] != '\0' && read_place(folder, host, job) &&
+           job[0] != '\0' && strcmp(job, self->job) != 0;
 }
 
 /* Rank 0 listens on all addresses of its machine, and tells the one by which it
@@ -175,16 +200,17 @@ static bool is_over(const char *folder, const struct launcher *self)
 }
 
 /* Until rank 0 answers.  ERR_CLOSED: it came and is gone, or found a run in the
- * folder that it was not told to resume.  ERR_TIMEOUT: it was never seen. */
+ * folder that it was not told to resume.  ERR_TIMEOUT: it was never seen.
+ * ERR_DENIED: the folder is one that rank 0 refuses. */
 static enum err await_first(const struct launch *launch, const char *folder,
                             const struct launcher *self,
-                            char where[NET_TEXT_SIZE])
+                            char where[NET_TEXT_SIZE], struct why *why)
 {
     const time_us began = clock_now_us();
     time_us pause = LOOK_US;
     char path[FILE_PATH_SIZE];
     const bool resumes = option_given(&launch->job.options, OPT_RESUME);
-    bool seen = false, begun, over, lives;
+    bool seen = false, begun, over, lives, others;
     time_us waited;
 
     file_path_in(folder, RANK0_FILE, path);
@@ -192,14 +218,25 @@ static enum err await_first(const struct launch *launch, const char *folder,
         waited = clock_now_us() - began;
         begun = !resumes && format_holds_run(folder); /* First: see lead. */
         over = waited >= LATE_US && is_over(folder, self);
+        if (file_exists(folder) && file_check_folder(folder, why) != ERR_OK)
+            return ERR_DENIED;
         lives = file_locked(path);
+        others = lives && is_anothers(folder, self);
+        lives = lives && !others;
         if (lives && find_first(launch, folder, where) &&
             answers(launch, where))
             return ERR_OK;
         if ((seen || begun || over) && !lives)
             return ERR_CLOSED;
         if (!seen && !lives && waited > MEET_S * SECOND_US)
-            return ERR_TIMEOUT;
+            return why_set(why, ERR_TIMEOUT,
+                           others ? "rank %u: the rank 0 in %.200s is that of "
+                                    "another start, after %d s still; choose "
+                                    "another --out"
+                                  : "rank %u: there is no rank 0 in %.200s "
+                                    "after %d s; it is a folder that all ranks "
+                                    "must see",
+                           self->rank, folder, MEET_S);
         seen = seen || lives;
         spawn_wait(NULL, 0, pause);
         pause = pause < LOOK_US_MAX / 2 ? 2 * pause : LOOK_US_MAX;
@@ -234,6 +271,7 @@ static bool follow(struct launch *launch, int *code)
     const bool resumes = option_given(&launch->job.options, OPT_RESUME);
     const char *folder, *key;
     char where[NET_TEXT_SIZE];
+    struct why why = {0};
     enum err err;
 
     if (self.rank == 0)
@@ -250,16 +288,13 @@ static bool follow(struct launch *launch, int *code)
                    key == NULL ? folder : key,
                    key == NULL ? "/" TOKEN_FILE : "");
     ranks_hush(false);
-    err = await_first(launch, folder, &self, where);
+    err = await_first(launch, folder, &self, where, &why);
     if (err == ERR_OK)
         *code = join_first(launch, where);
-    else if (err == ERR_TIMEOUT)
-        *code = say_error(launch->cli, EXIT_FAILED,
-                          "rank %u: there is no rank 0 in %.200s after %d s; "
-                          "it is a folder that all ranks must see",
-                          self.rank, folder, MEET_S);
-    else
+    else if (err == ERR_CLOSED)
         *code = EXIT_DONE; /* Rank 0 has said how it ended. */
+    else
+        *code = say_why(launch->cli, err, &why);
     return true;
 }
 
@@ -269,11 +304,13 @@ static bool follow(struct launch *launch, int *code)
 /* Its machine is named before it is locked: whoever reads it finds it whole. */
 static enum err keep_place(const char *path, int *lock, struct why *why)
 {
-    char host[NET_HOST_SIZE];
+    const struct launcher self = launcher_find();
+    char host[NET_HOST_SIZE], text[NET_HOST_SIZE + LAUNCH_JOB_SIZE];
     enum err err;
 
     net_own_name(host);
-    err = file_write_atomic(path, host, strlen(host), 0600, why);
+    (void)snprintf(text, sizeof text, "%s\n%s", host, self.job);
+    err = file_write_atomic(path, text, strlen(text), 0600, why);
     return err == ERR_OK ? file_lock(path, lock, why) : err;
 }
 

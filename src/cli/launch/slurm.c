@@ -18,7 +18,8 @@
  *
  * A script that is started twice must not end the run of the first: only muster
  * can tell whether the folder is held, and it writes `address` once it holds
- * it.  Until then the script touches nothing that the others look at.
+ * it, with the script's own mark (node/host/ways.h): another's is not for it,
+ * however new.  Until then the script touches nothing that the others look at.
  *
  * Words of the user's stand in a script in single quotes, whatever they are.
  */
@@ -29,6 +30,7 @@
 
 #include "base/mem.h"
 #include "cli/launch/engine.h"
+#include "node/host/ways.h"
 #include "os/clock.h"
 #include "os/file/file.h"
 
@@ -257,8 +259,10 @@ static void write_coordinator(const struct launch *launch,
         put_arguments(launch, script);
         put(script, "fi\n");
     }
-    put(script, "before=$(ls -i \"$run/address\" 2>/dev/null)\n"
-                "\"$muster\" train --token-file \"$token\" --workers ");
+    /* A job that is requeued has its number again, and a node its pids. */
+    put(script, "mark=$SLURM_JOB_ID.$SLURM_RESTART_COUNT.$(hostname).$$."
+                "$(date +%s)\n" ADDRESS_MARK
+                "=$mark \"$muster\" train --token-file \"$token\" --workers ");
     put(script, option_text(&launch->cli->options, OPT_WORKERS));
     if (!option_given(job, OPT_LISTEN) && !option_given(job, OPT_INTERFACE))
         put(script, " --listen 0.0.0.0:0");
@@ -269,15 +273,12 @@ static void write_coordinator(const struct launch *launch,
         "# Where the others of this cluster reach this node, and the port.\n"
         "node=$(scontrol show node \"$SLURMD_NODENAME\" |\n"
         "       sed -n 's/.*NodeAddr=\\([^ ]*\\).*/\\1/p' | head -n 1)\n"
-        "# The address of before may be that of a run that goes on.\n"
+        "# An address without the mark is another's, dead or going on.\n"
         "address=\n"
-        "while kill -0 $pid 2>/dev/null; do\n"
-        "    now=$(ls -i \"$run/address\" 2>/dev/null)\n"
-        "    if [ -n \"$now\" ] && [ \"$now\" != \"$before\" ]; then\n"
-        "        address=$(cat \"$run/address\" 2>/dev/null)\n"
-        "        break\n"
-        "    fi\n"
-        "    sleep 0.1\n"
+        "while [ -z \"$address\" ] && kill -0 $pid 2>/dev/null; do\n"
+        "    address=$(sed -n \"1h; 2{/^$mark\\$/{g;p;};}\" "
+        "\"$run/address\" 2>/dev/null)\n"
+        "    [ -n \"$address\" ] || sleep 0.1\n"
         "done\n"
         "case $address in\n"
         "127.*|'[::1]'*) address=${node:-$(hostname)}:${address##*:};;\n"
@@ -287,7 +288,10 @@ static void write_coordinator(const struct launch *launch,
         "    mv \"$run/$name.new\" \"$run/$name\"\n"
         "done\n"
         "wait_for_it\n"
-        "[ -z \"$address\" ] || rm -f \"$run/coordinator\" \"$run/address\"\n"
+        "if [ -n \"$address\" ] && "
+        "[ \"$(cat \"$run/coordinator\" 2>/dev/null)\" = \"$address\" ]\n"
+        "then rm -f \"$run/coordinator\" \"$run/address\"\n"
+        "fi\n"
         "# 75: stopped, its state saved; whoever starts it again goes on.\n"
         "# No address: it was not begun, and another may be going on.\n"
         "[ -n \"$address\" ] || [ $code -eq 0 ] || exit $code\n"
@@ -529,10 +533,8 @@ static enum err submit_both(struct launch *launch,
                             const struct script *workers, struct why *why)
 {
     char first[ID_SIZE] = "", second[ID_SIZE] = "", path[FILE_PATH_SIZE];
-    enum err err = run_make_folder(launch->run, why);
+    enum err err;
 
-    if (err != ERR_OK)
-        return err;
     /* Elements may start before the coordinator does. */
     file_path_in(launch->run->out, "over", path);
     file_remove(path);

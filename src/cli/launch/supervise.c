@@ -6,10 +6,12 @@
  * are stopped, and its exit code is ours.
  *
  * LAUNCH-2  A signal to us is passed to the coordinator once; it saves its
- * state.  Workers leave afterwards.
+ * state.  Workers leave afterwards.  A second one is passed, too, which ends it
+ * at once, and the children of stations are killed.
  *
- * LAUNCH-3  Whoever kills us with -9 ends the workers, too: their children read
- * the end of a pipe that we alone hold (engine.h, stop).
+ * LAUNCH-3  Whoever kills us with -9 ends the workers, too: their children are
+ * killed with us (spawn.h), and the machines there see the end of a pipe that
+ * we alone hold (engine.h, stop).
  */
 #include <signal.h>
 #include <stdarg.h>
@@ -119,7 +121,7 @@ static void end_late(struct launch *launch, struct station *station,
                    "it is not ready after %d s, and the try is given up; does "
                    "`ssh %s true` end?",
                    START_S, station_host(launch, station)->target);
-    spawn_signal(&station->child, SIGKILL);
+    spawn_kill(&station->child);
 }
 
 static void greet(struct launch *launch, uint32_t index)
@@ -407,13 +409,17 @@ static void give_up(struct launch *launch)
 static int watch(struct launch *launch)
 {
     const bool again = option_flag(&launch->cli->options, OPT_RESTART);
-    bool passed = false, given_up = false;
+    bool passed = false, pressed = false, given_up = false;
     time_us asked_at = 0;
     int code;
 
     while (!coordinator_ended(launch, &code)) {
         if (!passed && flag_raised(&launch->stop)) {
             passed = true;
+            spawn_signal(&launch->coordinator, interrupt_signal());
+        }
+        if (!pressed && flag_raised(&launch->hurry)) {
+            pressed = true;
             spawn_signal(&launch->coordinator, interrupt_signal());
         }
         if (!passed && !given_up && (launch->port != 0 || listens(launch))) {
@@ -433,10 +439,16 @@ static int watch(struct launch *launch)
     return code;
 }
 
-static void signal_stations(const struct launch *launch, int number)
+static void ask_stations(const struct launch *launch)
 {
     for (uint32_t i = 0; i < launch->station_count; i++)
-        spawn_signal(&launch->stations[i].child, number);
+        spawn_signal(&launch->stations[i].child, SIGTERM);
+}
+
+static void kill_stations(const struct launch *launch)
+{
+    for (uint32_t i = 0; i < launch->station_count; i++)
+        spawn_kill(&launch->stations[i].child);
 }
 
 /* All leave; whoever does not is ended, which its machine notices. */
@@ -452,9 +464,9 @@ static void stop_stations(struct launch *launch)
         const time_us waited = clock_now_us() - began;
 
         if (waited > LEAVE_US && !asked)
-            signal_stations(launch, SIGTERM);
-        if (waited > LEAVE_US + KILL_US)
-            signal_stations(launch, SIGKILL);
+            ask_stations(launch);
+        if (waited > LEAVE_US + KILL_US || flag_raised(&launch->hurry))
+            kill_stations(launch);
         asked = waited > LEAVE_US;
         rest(launch);
     }
@@ -481,7 +493,7 @@ int supervise(struct launch *launch)
     int code;
     enum err err;
 
-    interrupt_begin(&launch->stop);
+    interrupt_begin_twice(&launch->stop, &launch->hurry);
     if (!gather(launch)) {
         code = flag_raised(&launch->stop) ? EXIT_SIGNAL + interrupt_signal()
                                           : EXIT_FAILED;

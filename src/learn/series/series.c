@@ -37,6 +37,7 @@ enum err series_open(const struct series_options *options,
         .interface = recipe_text(recipe, OPT_INTERFACE),
         .token_file = recipe_text(recipe, OPT_TOKEN_FILE),
         .out = options->folder,
+        .lock = options->setup->lock,
         .resume = recipe_given(recipe, OPT_RESUME),
     };
     struct series *const made = mem_new(1, sizeof *made);

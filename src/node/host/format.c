@@ -126,11 +126,10 @@ void format_remove(const char *folder)
     file_remove(path);
 }
 
-enum err format_lock(const char *out, bool resume, int *lock, struct why *why)
+enum err format_take(const char *out, int *lock, struct why *why)
 {
     char path[FILE_PATH_SIZE];
     enum err err = file_make_folder(out, why);
-    bool there;
 
     if (err == ERR_OK)
         err = file_check_folder(out, why);
@@ -143,6 +142,31 @@ enum err format_lock(const char *out, bool resume, int *lock, struct why *why)
                        "%s: a run is going on in this folder; choose another "
                        "--out",
                        out);
+    return err;
+}
+
+void format_leave(const char *out, int lock)
+{
+    char path[FILE_PATH_SIZE];
+
+    file_path_in(out, LOCK_FILE, path);
+    if (!format_holds_run(out))
+        file_remove(path);
+    file_unlock(lock);
+}
+
+enum err format_lock(const char *out, bool resume, int *held, int *lock,
+                     struct why *why)
+{
+    enum err err = ERR_OK;
+    bool there;
+
+    if (held != NULL && *held >= 0) {
+        *lock = *held;
+        *held = -1;
+    } else {
+        err = format_take(out, lock, why);
+    }
     if (err != ERR_OK)
         return err;
     there = format_holds_run(out);

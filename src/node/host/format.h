@@ -31,10 +31,16 @@ MUST_CHECK enum err format_check(const char *folder, struct why *why);
 MUST_CHECK enum err format_write(const char *folder, struct why *why);
 void format_remove(const char *folder);
 
-/* Make the folder if need be and hold it against other runs, until file_unlock.
- * ERR_EXISTS if another process does or, unless `resume`, if there is a run in
- * it; ERR_NOTFOUND if there is none to resume. */
-MUST_CHECK enum err format_lock(const char *out, bool resume, int *lock,
-                                struct why *why);
+/* Make the folder if need be and hold it against other runs, until file_unlock
+ * or format_leave.  ERR_EXISTS if another process does.  Nothing else is
+ * written there. */
+MUST_CHECK enum err format_take(const char *out, int *lock, struct why *why);
+/* It was taken for nothing: no lock is left where no run is. */
+void format_leave(const char *out, int lock);
+/* Take the folder, or what `held` holds (NULL, or -1 there and behind:
+ * nothing), and begin.  ERR_EXISTS, unless `resume`, if there is a run in it;
+ * ERR_NOTFOUND if there is none to resume. */
+MUST_CHECK enum err format_lock(const char *out, bool resume, int *held,
+                                int *lock, struct why *why);
 
 #endif /* NODE_FORMAT_H */

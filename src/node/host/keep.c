@@ -68,7 +68,7 @@ enum err keep_open(const char *path, const struct digest *config, bool resume,
     (void)snprintf(made->path, sizeof made->path, "%s", path);
     made->config = *config;
     made->job = random_u64();
-    err = format_lock(path, resume, &made->lock, why);
+    err = format_lock(path, resume, NULL, &made->lock, why);
     if (err == ERR_OK)
         err = folder_open(&made->folder, path, why);
     if (err == ERR_OK && resume) {

@@ -5,6 +5,7 @@
 #include "node/host/ways.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -16,6 +17,7 @@
 
 #define HOST_LETTERS 48
 #define ADDRESS_MAX  4096u
+#define MARK_LETTERS 512
 
 void ways_own_name(char name[NAME_SIZE])
 {
@@ -180,12 +182,16 @@ enum err ways_keep_token(const char *folder, struct token *token,
 enum err ways_keep_address(const char *folder,
                            const struct net_address *address, struct why *why)
 {
-    char path[FILE_PATH_SIZE], text[NET_TEXT_SIZE + 1];
-    const size_t size = strlen(net_text(address, text));
+    const char *const mark = getenv(ADDRESS_MARK);
+    char path[FILE_PATH_SIZE], host[NET_TEXT_SIZE], text[ADDRESS_MAX];
+    int size;
 
-    text[size] = '\n';
+    size = snprintf(text, sizeof text, "%s\n", net_text(address, host));
+    if (mark != NULL)
+        size += snprintf(text + size, sizeof text - (size_t)size, "%.*s\n",
+                         MARK_LETTERS, mark);
     file_path_in(folder, ADDRESS_FILE, path);
-    return file_write_atomic(path, text, size + 1, 0600, why);
+    return file_write_atomic(path, text, (size_t)size, 0600, why);
 }
 
 static void forget(const char *folder, const char *name)

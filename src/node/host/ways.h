@@ -4,7 +4,9 @@
  * Either `HOST:PORT[,HOST:PORT...]` and a token's file, or the folder of a run
  * of this user on this machine, which holds both:
  *
- *     address    HOST:PORT, while the run is going on
+ *     address    HOST:PORT, while the run is going on; then, if whoever started
+ *                it said so in ADDRESS_MARK, that word, by which a script knows
+ *                that it is its own run's, and not that of another before it
  *     run.token  0600; the run's own key, where --token-file gave none
  *
  * So whoever may read the folder may join, look and stop, and nobody else may,
@@ -23,8 +25,10 @@
 
 #define WAYS_MAX     8u
 #define ADDRESS_FILE "address"
+#define ADDRESS_MARK "MUSTER_ADDRESS_MARK" /* In the environment. */
 #define TOKEN_FILE   "run.token"
-#define LOCK_FILE    "lock" /* Held by the run while it is going on. */
+#define LOCK_FILE    "lock"        /* Held by the run while it is going on. */
+#define LAUNCH_FILE  "launch.lock" /* By its launcher: cli/launch/engine.h. */
 
 struct ways {
     struct net_address addresses[WAYS_MAX];

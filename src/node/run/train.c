@@ -220,7 +220,8 @@ enum err train_door_open(const struct train_options *options,
     made->out = options->out;
     made->listener.fd = -1;
     made->lock = -1;
-    err = format_lock(options->out, options->resume, &made->lock, why);
+    err = format_lock(options->out, options->resume, options->lock, &made->lock,
+                      why);
     if (err == ERR_OK)
         err = open_door(options, made, why);
     if (err == ERR_OK)

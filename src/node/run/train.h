@@ -84,7 +84,9 @@ struct train_options {
     const char *interface;  /* Network card, or its address; NULL: any. */
     const char *token_file; /* NULL: a key of its own, loopback. */
     const char *out;        /* Run folder, made if need be. */
-    bool scratch;           /* ... which nobody else is to find. */
+    int *lock;    /* The folder's: the door has it from then on, and -1 is left.
+                     NULL, -1: the door takes it. */
+    bool scratch; /* ... which nobody else is to find. */
     bool passing; /* ... which goes when this process has read the result; if
                      it dies before, the last checkpoint is gone on from. */
     bool resume;
@@ -188,8 +190,8 @@ struct train_result {
     uint32_t worker_count;
 };
 
-/* Of out, resume, listen, interface and token_file.  Whoever opened it closes
- * it. */
+/* Of out, lock, resume, listen, interface and token_file.  Whoever opened it
+ * closes it. */
 MUST_CHECK enum err train_door_open(const struct train_options *options,
                                     struct train_door **door, struct why *why);
 void train_door_close(struct train_door *door); /* Accepts NULL. */

@@ -7,9 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +19,9 @@
 #include "os/random.h"
 #include "os/transfer.h"
 
-#define PATH_SIZE 4096u
-#define NAME_ROOM 256u
-#define UNMAPPED  65534u /* Linux: a user that is not of our namespace. */
+#define PATH_SIZE   4096u
+#define GROUPS_ROOM 256
+#define UNMAPPED    65534u /* Linux: a user that is not of our namespace. */
 
 static enum err error_code(int error)
 {
@@ -262,24 +260,19 @@ static bool is_trusted(uid_t user)
     return user == geteuid() || user == 0 || is_unmapped(user);
 }
 
-/* Is somebody else in the group?  One that nobody is listed in is somebody's
- * own, or has nobody. */
-static bool group_has_others(gid_t group)
+/* Who may write to a folder by its group is meant to share it with the others
+ * there: a project's, on a cluster. */
+static bool is_shared_with_us(const struct stat *folder)
 {
-    const struct passwd *const self = getpwuid(geteuid());
-    char name[NAME_ROOM] = "";
-    const struct group *found;
+    gid_t groups[GROUPS_ROOM];
+    const int count = getgroups(GROUPS_ROOM, groups);
 
-    if (group == getegid())
-        return getegid() != geteuid();
-    if (self != NULL)
-        (void)snprintf(name, sizeof name, "%s", self->pw_name);
-    found = getgrgid(group);
-    for (char **one = found == NULL ? NULL : found->gr_mem;
-         one != NULL && *one != NULL; one++)
-        if (strcmp(*one, name) != 0 && strcmp(*one, "root") != 0)
+    if ((folder->st_mode & S_IWGRP) == 0)
+        return false;
+    for (int i = 0; i < count; i++)
+        if (groups[i] == folder->st_gid)
             return true;
-    return false;
+    return folder->st_gid == getegid();
 }
 
 /* May somebody put another entry in the place of this one? */
@@ -292,21 +285,20 @@ static enum err check_above(const char *above, const char *entry,
         return file_read_failed(why, above, errno);
     if (lstat(entry, &info) != 0)
         return file_read_failed(why, entry, errno);
-    if (!is_trusted(folder.st_uid))
+    if (!is_trusted(folder.st_uid) && !is_shared_with_us(&folder))
         return why_set(why, ERR_DENIED,
                        "%s: belongs to another user (%u, you are %u), who "
                        "could put another folder in the place of %s; choose a "
                        "folder of your own",
                        above, (unsigned)folder.st_uid, (unsigned)geteuid(),
                        entry);
-    if ((folder.st_mode & S_IWOTH) == 0 &&
-        ((folder.st_mode & S_IWGRP) == 0 || !group_has_others(folder.st_gid)))
+    if ((folder.st_mode & S_IWOTH) == 0)
         return ERR_OK;
     if ((folder.st_mode & S_ISVTX) != 0 && is_trusted(info.st_uid))
         return ERR_OK;
     return why_set(why, ERR_DENIED,
                    "%s: others may write to it (mode %04o) and could put "
-                   "another folder in the place of %s; run chmod go-w or "
+                   "another folder in the place of %s; run chmod o-w or "
                    "chmod +t on it, or choose another folder",
                    above, (unsigned)(folder.st_mode & 07777), entry);
 }
@@ -580,6 +572,16 @@ enum err file_read_plain(const char *path, size_t max, uint8_t **data,
     return read_checked(path, check_plain, max, data, size, why);
 }
 
+/* Whoever held it before may have removed it while we waited to be let in: then
+ * another is in its place, or will be. */
+static bool is_at(const struct stat *info, const char *path)
+{
+    struct stat now;
+
+    return lstat(path, &now) == 0 && now.st_dev == info->st_dev &&
+           now.st_ino == info->st_ino;
+}
+
 enum err file_lock(const char *path, int *fd, struct why *why)
 {
     const int made = open(
@@ -598,6 +600,11 @@ enum err file_lock(const char *path, int *fd, struct why *why)
     if (fcntl(made, F_OFD_SETLK, &lock) != 0) {
         (void)close(made);
         return why_set(why, ERR_EXISTS, "%s: held by another process", path);
+    }
+    if (!is_at(&info, path)) {
+        (void)close(made);
+        return why_set(why, ERR_EXISTS, "%s: another process just left it",
+                       path);
     }
     *fd = made;
     return ERR_OK;

@@ -90,7 +90,8 @@ MUST_CHECK enum err file_read_private(const char *path, size_t max,
                                       struct why *why);
 
 /* Hold `path` (a plain file, made if need be) until the process ends or `fd` is
- * closed with file_unlock.  ERR_EXISTS if another process holds it. */
+ * closed with file_unlock.  ERR_EXISTS if another process holds it, or removed
+ * it just now: who holds it may. */
 MUST_CHECK enum err file_lock(const char *path, int *fd, struct why *why);
 void file_unlock(int fd);
 /* Does a process hold it?  Looking gets in nobody's way. */

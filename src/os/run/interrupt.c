@@ -1,8 +1,9 @@
 /*
  * interrupt.c - signal handlers for a program that may be asked to end: the
  * first signal raises a flag and puts the old handlers back, so that the second
- * one ends the program.  The same signal again may be an echo (WAIT_ECHO_US):
- * of a SIGTERM, which no person sends by a key, for a second.
+ * one ends the program, or, with interrupt_begin_twice, the third.  The same
+ * signal again may be an echo (WAIT_ECHO_US): of a SIGTERM, which no person
+ * sends by a key, for a second.
  */
 #include "os/run/interrupt.h"
 
@@ -20,7 +21,7 @@ static const int asking[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 #define ASKING (sizeof asking / sizeof *asking)
 
 static struct sigaction before[ASKING];
-static struct flag *raised;
+static struct flag *raised, *hurried; /* NULL: the second does what it did. */
 static volatile sig_atomic_t came;
 static time_us came_at; /* Handlers alone write it. */
 
@@ -31,31 +32,45 @@ static void give_back(void)
         (void)sigaction(asking[i], &before[i], NULL);
 }
 
-static void on_echo(int number)
+static void on_second(int number)
 {
-    if (clock_now_us() - came_at <
-        (number == SIGTERM ? SECOND_US : WAIT_ECHO_US))
-        return;
     give_back();
-    (void)raise(number);
+    if (hurried != NULL)
+        flag_raise(hurried);
+    else
+        (void)raise(number);
 }
 
-/* The same, but of this signal only if it is no echo. */
-static void give_back_but(int number)
+static void on_echo(int number)
 {
-    struct sigaction action = {.sa_handler = on_echo, .sa_flags = SA_RESTART};
+    if (clock_now_us() - came_at >=
+        (number == SIGTERM ? SECOND_US : WAIT_ECHO_US))
+        on_second(number);
+}
 
-    (void)sigemptyset(&action.sa_mask);
+/* This signal is an echo for a while; each of the others does what `others`
+ * says, or, if that is NULL, what it did before. */
+static void give_back_but(int number, const struct sigaction *others)
+{
+    struct sigaction echo = {.sa_handler = on_echo, .sa_flags = SA_RESTART};
+
+    (void)sigemptyset(&echo.sa_mask);
     for (size_t i = 0; i < ASKING; i++)
-        (void)sigaction(asking[i], asking[i] == number ? &action : &before[i],
-                        NULL);
+        if (asking[i] == number)
+            (void)sigaction(number, &echo, NULL);
+        else if (before[i].sa_handler != SIG_IGN)
+            (void)sigaction(asking[i], others == NULL ? &before[i] : others,
+                            NULL);
 }
 
 static void give_back_soon(int number)
 {
+    struct sigaction second = {.sa_handler = on_second, .sa_flags = SA_RESTART};
+
     came = number;
     came_at = clock_now_us();
-    give_back_but(number);
+    (void)sigemptyset(&second.sa_mask);
+    give_back_but(number, &second);
 }
 
 static void take(const struct sigaction *action)
@@ -73,10 +88,16 @@ static void on_signal(int number)
 
 void interrupt_begin(struct flag *flag)
 {
+    interrupt_begin_twice(flag, NULL);
+}
+
+void interrupt_begin_twice(struct flag *flag, struct flag *hurry)
+{
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 
     came = 0;
     raised = flag;
+    hurried = hurry;
     (void)sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < ASKING; i++)
         (void)sigaddset(&action.sa_mask, asking[i]);
@@ -84,7 +105,8 @@ void interrupt_begin(struct flag *flag)
         struct sigaction now;
 
         (void)sigaction(asking[i], NULL, &now);
-        if (now.sa_handler != on_echo) /* Ours, of the last time. */
+        /* Ours, of the last time. */
+        if (now.sa_handler != on_echo && now.sa_handler != on_second)
             before[i] = now;
     }
     take(&action);
@@ -121,7 +143,8 @@ void interrupt_heard(int number)
 /* What is left to do, such as to print, is not to be ended by an echo. */
 void interrupt_end(void)
 {
-    give_back_but((int)came);
+    hurried = NULL;
+    give_back_but((int)came, NULL);
 }
 
 int interrupt_signal(void)

@@ -13,6 +13,9 @@ enum { INTERRUPT_INT = 2 }; /* SIGINT, as interrupt_signal tells it. */
 
 /* `flag` is raised by the first of them; one flag at a time. */
 void interrupt_begin(struct flag *flag);
+/* The same, and the second raises `hurry`, for who has something to tidy up
+ * first; the third ends the program. */
+void interrupt_begin_twice(struct flag *flag, struct flag *hurry);
 /* Since the beginning all is done but to save it, which is what they ask for:
  * the first that comes before interrupt_end changes nothing, the second ends
  * the program. */

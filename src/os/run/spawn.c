@@ -65,8 +65,10 @@ static _Noreturn void become(const struct spawn *spawn, const struct ends *ends,
                 dup2(ends->out[1], STDOUT_FILENO) >= 0 &&
                 dup2(ends->err[1], STDERR_FILENO) >= 0;
     else
-        ready = setpgid(0, 0) == 0 && prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 &&
-                getppid() == parent;
+        ready = setpgid(0, 0) == 0;
+    ready = ready &&
+            prctl(PR_SET_PDEATHSIG, spawn->piped ? SIGKILL : SIGTERM) == 0 &&
+            getppid() == parent;
     if (ready)
         (void)execvpe(spawn->program != NULL ? spawn->program : SELF, argv,
                       env);
@@ -229,6 +231,12 @@ void spawn_signal(const struct spawned *spawned, int number)
 {
     if (spawned->pid > 0)
         (void)kill(spawned->pid, number);
+}
+
+void spawn_kill(const struct spawned *spawned)
+{
+    if (spawned->pid > 0)
+        (void)kill(-spawned->pid, SIGKILL);
 }
 
 void spawn_wait(const int *fds, size_t count, time_us most_us)

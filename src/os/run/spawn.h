@@ -19,9 +19,10 @@ struct spawn {
     const char *program;      /* Looked for in PATH; NULL: this one. */
     const char *const *words; /* Its arguments, the last one NULL. */
     /* Its three streams are pipes of ours, and it is in a session of its own,
-     * where it finds no terminal to ask at.  Otherwise it has our streams and
-     * is in a group of its own, so that a Ctrl-C reaches us alone, and is sent
-     * SIGTERM when we end in whatever way. */
+     * where it finds no terminal to ask at; it is killed when we end in
+     * whatever way.  Otherwise it has our streams and is in a group of its own,
+     * so that a Ctrl-C reaches us alone, and is sent SIGTERM when we end in
+     * whatever way. */
     bool piped;
     const char *variable; /* NAME=VALUE that it finds besides; NULL: none. */
 };
@@ -46,6 +47,9 @@ size_t spawn_read(int *fd, void *data, size_t size);
 void spawn_close(struct spawned *spawned);
 /* To the child, by its number. */
 void spawn_signal(const struct spawned *spawned, int number);
+
+/* SIGKILL to a piped child and to all that it has started. */
+void spawn_kill(const struct spawned *spawned);
 
 /* Until one of them can be read from, or is over, or `most_us` have passed, or
  * a signal came. */
