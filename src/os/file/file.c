@@ -267,7 +267,7 @@ static bool is_shared_with_us(const struct stat *folder)
     gid_t groups[GROUPS_ROOM];
     const int count = getgroups(GROUPS_ROOM, groups);
 
-    if ((folder->st_mode & S_IWGRP) == 0)
+    if ((folder->st_mode & (S_IWGRP | S_IWOTH)) != S_IWGRP)
         return false;
     for (int i = 0; i < count; i++)
         if (groups[i] == folder->st_gid)
