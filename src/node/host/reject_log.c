@@ -31,9 +31,10 @@ void reject_log_add(struct reject_log *log, time_us now, const char *sentence)
     log_line("%s", sentence);
 }
 
-void reject_log_once(struct reject_log *log, time_us now, const char *sentence)
+void reject_log_once(struct reject_log *log, time_us now, const char *what,
+                     const char *sentence)
 {
-    const uint64_t name = quick_u64(sentence, strlen(sentence), 0);
+    const uint64_t name = quick_u64(what, strlen(what), 0);
     const uint32_t known =
         log->said_count < REJECT_LOG_SAID ? log->said_count : REJECT_LOG_SAID;
 

@@ -7,7 +7,7 @@
  * in any REJECT_LOG_US, then a count.
  *
  * A stranger at an address that is dialled from here is met at every try, and
- * is news once.
+ * is news once; so is who comes again and again, and is refused for one reason.
  */
 #ifndef NODE_HOST_REJECT_LOG_H
 #define NODE_HOST_REJECT_LOG_H
@@ -30,8 +30,10 @@ struct reject_log {
 
 /* Log the sentence, or count it. */
 void reject_log_add(struct reject_log *log, time_us now, const char *sentence);
-/* The same, but never one that was said before. */
-void reject_log_once(struct reject_log *log, time_us now, const char *sentence);
+/* The same, but never of the same `what` again: all of the sentence, or what of
+ * it does not change from one time to the next. */
+void reject_log_once(struct reject_log *log, time_us now, const char *what,
+                     const char *sentence);
 /* The count, if there is one to tell. */
 void reject_log_end(struct reject_log *log);
 

@@ -441,7 +441,7 @@ static void on_down(void *context, struct link *link, enum link_end how,
     if (mesh->over || number == NO_NUMBER)
         return;
     if (how == LINK_REFUSED) {
-        reject_log_once(&mesh->rejects, clock_now_us(), why);
+        reject_log_once(&mesh->rejects, clock_now_us(), why, why);
         mesh->options.events->refused(mesh->options.context, number, why);
     }
     mesh->options.events->down(mesh->options.context, number);

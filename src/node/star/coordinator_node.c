@@ -134,15 +134,21 @@ static uint32_t free_index(const struct node *node)
     return SESSION_NO_INDEX;
 }
 
-/* Both sides are told: the peer by its REJECT, whoever reads our log here. */
+/* Both sides are told: the peer by its REJECT, whoever reads our log here;
+ * once, where one machine comes with the same from ever other ports, as whoever
+ * starts its dead again would have it. */
 static void log_refusal(struct node *node, const struct session *session,
                         const char *reason)
 {
-    char text[NET_TEXT_SIZE + REASON_SIZE + 32];
+    const char *const address = link_address(session->link);
+    const char *const port = strrchr(address, ':');
+    char text[NET_TEXT_SIZE + REASON_SIZE + 32], what[sizeof text];
 
-    (void)snprintf(text, sizeof text, "%s was turned away: %s",
-                   link_address(session->link), reason);
-    reject_log_add(&node->rejects, clock_now_us(), text);
+    (void)snprintf(text, sizeof text, "%s was turned away: %s", address,
+                   reason);
+    (void)snprintf(what, sizeof what, "%.*s: %s",
+                   port == NULL ? 0 : (int)(port - address), address, reason);
+    reject_log_once(&node->rejects, clock_now_us(), what, text);
 }
 
 static void reject(struct node *node, struct session *session,
