@@ -62,6 +62,10 @@ MUST_CHECK enum err run_alone(struct run *run, bool keeps,
 MUST_CHECK enum err run_cluster(struct run *run, struct train_result *result,
                                 struct why *why);
 
+/* Rows that nobody asked for would give a model of nothing. */
+MUST_CHECK enum err run_check_data(const struct options *options,
+                                   struct why *why);
+
 /* For every command that lets others join: may it listen there?  And, once the
  * coordinator does, what to type on the other machines, or, where the key is
  * the run's own, on this one; false: not yet. */

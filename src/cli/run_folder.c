@@ -134,14 +134,14 @@ static enum err resumed_folder(const struct options *options,
     return check_folder(out, why);
 }
 
-/* Who computes is no part of the model: what the run was begun with gives way to
- * what was said `before` it was read, and to how this process was started. */
+/* Who computes is no part of the model: what the run was begun with gives way
+ * to what was said `before` it was read, and to how this process was started.
+ */
 static void give_way(struct run *run, struct recipe *before)
 {
-    static const int who[] = {OPT_TOPOLOGY,  OPT_N,      OPT_WORKERS,
-                              OPT_LISTEN,    OPT_PEERS,  OPT_NAME,
-                              OPT_INTERFACE, OPT_FANOUT, OPT_RESPAWN,
-                              OPT_BULK};
+    static const int who[] = {OPT_TOPOLOGY, OPT_N,    OPT_WORKERS,   OPT_LISTEN,
+                              OPT_PEERS,    OPT_NAME, OPT_INTERFACE, OPT_FANOUT,
+                              OPT_RESPAWN,  OPT_BULK};
     struct recipe *recipe = &run->cli->options.recipe;
     const bool ranks = workers_mpi(before);
     const bool no_ranks = workers_mpi(recipe) && !ranks &&

@@ -44,8 +44,7 @@ static enum err check_rules(const struct run *run, struct why *why)
     return rules_check(&choices, why);
 }
 
-/* Rows that nobody asked for would give a model of nothing. */
-static enum err check_data(const struct options *options, struct why *why)
+enum err run_check_data(const struct options *options, struct why *why)
 {
     if (option_text(options, OPT_DATA) != NULL ||
         option_text(options, OPT_DATA_PRIVATE) != NULL ||
@@ -102,7 +101,7 @@ static enum err prepare(struct run *run, struct why *why)
         run->ended =
             train_ended_with(run->out, &run->ended_dims, &run->ended_steps);
     if (err == ERR_OK)
-        err = check_data(options, why);
+        err = run_check_data(options, why);
     run->setup->terms.alone =
         resume && err == ERR_OK && keep_is_alone(run->out);
     if (err == ERR_OK)

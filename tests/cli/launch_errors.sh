@@ -14,6 +14,8 @@ says ssh --hosts a -- train gen:gmm --stepps 3
 says ssh --hosts a -- train gen:gmm --topology ring
 says ssh --hosts a -- train gen:gmm --topology mpi
 says ssh --hosts a -- train --resume
+says ssh --hosts a -- train
+says ssh --hosts a -- train gen:gmm -n 4
 says ssh --hosts a --restrat -- train gen:gmm
 says slurm -- train gen:gmm
 says ranks -- train gen:gmm --out a

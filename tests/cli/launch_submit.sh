@@ -17,6 +17,11 @@ REFUSE=workers says -- train gen:gmm --out other
 REFUSE=coordinator says -- train gen:gmm --out third
 cat calls
 ls
+# Nothing of a job that cannot be is submitted, and no folder is left.
+says -- train
+says -- train gen:gmm -n 4
+PATH=/nowhere "$MUSTER" launch slurm --workers 2:4 -- train gen:gmm 2>&1; echo "exit $?"
+ls
 says --sbatch="--time=60 --array=0-9" -- train gen:gmm
 says --sbatch="-J mine" -- train gen:gmm
 long=$(printf '%0500d' 0)

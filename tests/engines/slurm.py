@@ -142,6 +142,26 @@ def finishes(tap, slurm):
            "... on the hash of one machine")
 
 
+def by_hand(tap, slurm):
+    """The scripts submitted by hand, the workers' first: they wait and say so."""
+    Path("bin").mkdir()
+    Path("bin/sbatch").write_text("#!/bin/sh\necho 7\n")
+    Path("bin/sbatch").chmod(0o755)
+    path, os.environ["PATH"] = os.environ["PATH"], f"{os.getcwd()}/bin:{os.environ['PATH']}"
+    run("launch", "slurm", "--workers", "1:2", "--", "train", SMALL, "--steps",
+        "60", "--out", "hand")
+    os.environ["PATH"] = path
+    slurm.call("sbatch", "hand/workers.sbatch")
+    told = Path("hand/worker-0.log")
+    tap.ok(happens(lambda: told.exists() and "waiting ten minutes" in
+                   told.read_text()), "workers submitted first wait, and say so")
+    slurm.call("sbatch", "hand/coordinator.sbatch")
+    tap.ok(happens(lambda: os.path.exists("hand/over") and not slurm.queue()),
+           "... until there is a coordinator", slurm.queue())
+    tap.ok(perfect_hash() in Path("hand/coordinator.log").read_text(),
+           "... on the hash of one machine")
+
+
 def srun(count, *words, more=()):
     return subprocess.Popen(
         ["srun", "-n", str(count), MUSTER, *words], stdin=subprocess.DEVNULL,
@@ -202,6 +222,7 @@ def main():
     with Slurm(NODES) as slurm:
         ranks(tap, slurm)
         finishes(tap, slurm)
+        by_hand(tap, slurm)
         coordinator, workers = submitted(tap)
         second(tap, slurm)
         cancelled(tap, slurm, workers)

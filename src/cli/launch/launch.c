@@ -85,6 +85,23 @@ static enum err check_topology(const struct launch *launch, struct why *why)
     return ERR_OK;
 }
 
+/* Workers beside the coordinator are none that this engine starts. */
+static enum err check_local(const struct launch *launch, struct why *why)
+{
+    const bool ssh = launch->engine == &engine_ssh;
+
+    if (launch->engine == &engine_ranks ||
+        option_count(&launch->job.options, OPT_N) == 0)
+        return ERR_OK;
+    return why_set(
+        why, ERR_SHAPE,
+        "-n %llu would start workers on the coordinator's machine, "
+        "beside those of --%s; leave it out%s",
+        (unsigned long long)option_count(&launch->job.options, OPT_N),
+        ssh ? "hosts" : "workers",
+        ssh ? ", or add localhost to the hosts" : "");
+}
+
 enum err launch_check_free(const struct launch *launch, struct why *why)
 {
     char path[FILE_PATH_SIZE];
@@ -248,11 +265,15 @@ static int run_launch(struct launch *launch)
         return EXIT_DONE;
     if (err == ERR_OK)
         err = check_topology(launch, &why);
+    if (err == ERR_OK)
+        err = check_local(launch, &why);
     if (err == ERR_OK && launch->engine->follow != NULL &&
         launch->engine->follow(launch, &code))
         return code;
     if (err == ERR_OK)
         err = run_choose_folder(launch->run, &why);
+    if (err == ERR_OK && !option_flag(&launch->job.options, OPT_DEMO))
+        err = run_check_data(&launch->job.options, &why);
     if (err == ERR_OK && !option_flag(&launch->cli->options, OPT_PRINT))
         err = launch_take(launch, &why);
     if (err == ERR_OK && launch->engine->submit != NULL)

@@ -266,6 +266,8 @@ static void write_coordinator(const struct launch *launch,
     put(script, option_text(&launch->cli->options, OPT_WORKERS));
     if (!option_given(job, OPT_LISTEN) && !option_given(job, OPT_INTERFACE))
         put(script, " --listen 0.0.0.0:0");
+    if (option_given(job, OPT_N)) /* Of the life before, elsewhere. */
+        put(script, " -n 0");
     put(script,
         " \"$@\" &\n"
         "pid=$!\n"
@@ -317,7 +319,7 @@ static void write_workers(const struct launch *launch, struct script *script)
     put_options(launch, script);
     put_names(launch, script);
     put(script, "exec >>\"$run/worker-$SLURM_ARRAY_TASK_ID.log\" 2>&1\n"
-                "short=0 pause=1 left=0 last=\n"
+                "short=0 pause=1 left=0 last= waited=0\n"
                 "while [ -z \"$told\" ] && [ ! -e \"$run/over\" ]; do\n"
                 "    if [ -s \"$run/coordinator\" ]; then\n"
                 "        where=$(cat \"$run/coordinator\")\n"
@@ -343,8 +345,22 @@ static void write_workers(const struct launch *launch, struct script *script)
                 "    if [ $left -le 0 ]; then\n"
                 "        state=$(squeue --noheader --name=\"$job\" "
                 "--user=\"$(id -un)\" --format='%t %r') || state=unknown\n"
-                "        # Nobody is there to work for, and nobody will come.\n"
-                "        [ -n \"$state\" ] || break\n"
+                "        # Nobody is there to work for, and nobody will come, "
+                "unless\n"
+                "        # the two were submitted by hand, and this one "
+                "first.\n"
+                "        if [ -n \"$state\" ]; then waited=0\n"
+                "        elif [ -e \"$run/coordinator.log\" ] || "
+                "[ $waited -ge 600 ]; then\n"
+                "            echo \"muster: there is no coordinator in "
+                "Slurm's queue: sbatch $run/coordinator.sbatch\"\n"
+                "            break\n"
+                "        else\n"
+                "            [ $waited -gt 0 ] || echo \"muster: waiting "
+                "ten minutes for $run/coordinator.sbatch to be "
+                "submitted\"\n"
+                "            waited=$((waited + pause))\n"
+                "        fi\n"
                 "        # It waits for a processor that this element holds "
                 "idle.\n"
                 "        case $state in\n"
@@ -528,6 +544,18 @@ static void tell_submitted(const struct launch *launch, const char *coordinator,
                  out);
 }
 
+/* Of a run that is not begun: close_launch removes the folder, if it is empty.
+ */
+static void remove_scripts(const struct launch *launch)
+{
+    char path[FILE_PATH_SIZE];
+
+    file_path_in(launch->run->out, COORDINATOR, path);
+    file_remove(path);
+    file_path_in(launch->run->out, WORKERS, path);
+    file_remove(path);
+}
+
 static enum err submit_both(struct launch *launch,
                             const struct script *coordinator,
                             const struct script *workers, struct why *why)
@@ -539,13 +567,16 @@ static enum err submit_both(struct launch *launch,
     file_path_in(launch->run->out, "over", path);
     file_remove(path);
     err = keep_and_submit(launch, COORDINATOR, coordinator, first, why);
-    if (err != ERR_OK)
-        return err;
-    err = keep_and_submit(launch, WORKERS, workers, second, why);
-    if (err != ERR_OK)
-        return take_back(first, err, why);
-    tell_submitted(launch, first, second);
-    return ERR_OK;
+    if (err == ERR_OK) {
+        err = keep_and_submit(launch, WORKERS, workers, second, why);
+        if (err != ERR_OK)
+            err = take_back(first, err, why);
+    }
+    if (err == ERR_OK)
+        tell_submitted(launch, first, second);
+    else if (launch->run->fresh)
+        remove_scripts(launch);
+    return err;
 }
 
 static int slurm_submit(struct launch *launch)

@@ -345,6 +345,10 @@ static enum err start_coordinator(struct launch *launch, const char *listen,
         words[count++] = "--listen";
         words[count++] = listen;
     }
+    if (option_given(job, OPT_N)) { /* Of the life before, elsewhere. */
+        words[count++] = "-n";
+        words[count++] = "0";
+    }
     if (!option_given(job, OPT_WORKERS)) {
         words[count++] = "--workers";
         words[count++] = wanted != NULL ? wanted : workers;
