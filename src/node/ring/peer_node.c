@@ -24,7 +24,6 @@
 #include "node/ring/lending.h"
 #include "node/ring/mesh.h"
 #include "node/ring/peer_status.h"
-#include "node/ring/peer_why.h"
 #include "node/ring/welcome.h"
 #include "os/clock.h"
 #include "os/log.h"
@@ -110,18 +109,10 @@ static size_t on_ask(void *context, const struct msg_ask *ask, bool allowed,
                      char *text, size_t capacity)
 {
     struct node *node = context;
-    const bool stops = ask->what == ASK_STOP;
-    json_t *said =
-        stops ? answer_stop(allowed, node->core.trainer.optim.step)
-        : ask->what == ASK_SIZE
-            ? json_pack("{s:s}", "error",
-                        "a ring draws no samples: only code flexent has a size")
-        : ask->what == ASK_WHY
-            ? peer_why_json(&node->core, node->mesh, clock_now_us(), capacity)
-            : peer_status_json(&node->core, mesh_slice_bytes(node->mesh),
+    json_t *said = peer_answer(&node->core, node->mesh, ask->what, allowed,
                                clock_now_us(), capacity);
 
-    if (stops && allowed) { /* Once it has its answer. */
+    if (ask->what == ASK_STOP && allowed) { /* Once it has its answer. */
         node->asked = true;
         timer_at(node->timer, clock_now_us());
     }

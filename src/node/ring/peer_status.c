@@ -4,6 +4,7 @@
 #include "node/ring/peer_status.h"
 
 #include "node/host/answer.h"
+#include "node/ring/peer_why.h"
 
 const char *peer_phase_name(enum peer_phase phase)
 {
@@ -50,8 +51,8 @@ static json_t *seat_json(const struct peer *peer, uint32_t seat, time_us now)
                      "place", at->place);
 }
 
-json_t *peer_status_json(const struct peer *peer, uint64_t sent, time_us now,
-                         size_t capacity)
+json_t *peer_status_json(const struct peer *peer, const struct mesh *mesh,
+                         time_us now, size_t capacity)
 {
     struct answer_list peers = answer_list_new(capacity);
 
@@ -66,6 +67,26 @@ json_t *peer_status_json(const struct peer *peer, uint64_t sent, time_us now,
         (json_int_t)peer->view.name.number, "workers", peers.entries, "more",
         (json_int_t)peers.more, "sent", "slices",
         (json_int_t)peer->stats.slices, "coordinates",
-        (json_int_t)peer->stats.coordinates, "bytes", (json_int_t)sent, "died",
+        (json_int_t)peer->stats.coordinates, "bytes",
+        (json_int_t)mesh_slice_bytes(mesh), "died",
         (json_int_t)peer->stats.died);
+}
+
+json_t *peer_answer(const struct peer *peer, const struct mesh *mesh,
+                    enum ask_what what, bool allowed, time_us now,
+                    size_t capacity)
+{
+    switch (what) {
+    case ASK_STOP:
+        return answer_stop(allowed, peer->trainer.optim.step);
+    case ASK_SIZE:
+        return json_pack(
+            "{s:s}", "error",
+            "a ring draws no samples: only code flexent has a size");
+    case ASK_WHY:
+        return peer_why_json(peer, mesh, now, capacity);
+    case ASK_STATUS:
+        break;
+    }
+    return peer_status_json(peer, mesh, now, capacity);
 }
