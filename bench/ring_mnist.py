@@ -89,13 +89,15 @@ def train(*args):
 
 
 def steps_of(folder):
-    """(objective, hash of the weights) of each step in a peer's journal."""
+    """{step: (objective, hash of the weights)} of a peer's journal.  One that
+    was left behind and sent the others' state has no receipts of what it
+    missed."""
     data = (folder / "journal").read_bytes()
-    steps = []
+    steps = {}
     for at in range(0, len(data) // RECORD * RECORD, RECORD):
         fields = HEAD.unpack_from(data, at)
         if fields[1] == STEP:
-            steps.append((fields[13], fields[14]))
+            steps[fields[4]] = (fields[13], fields[14])
     return steps
 
 
@@ -105,10 +107,19 @@ def model_of(folder):
 
 
 def alike(run, peers):
-    first = run / "w0"
-    return all(model_of(run / f"w{i}") == model_of(first) and
-               steps_of(run / f"w{i}") == steps_of(first)
-               for i in range(1, peers))
+    """Are the models equal, and receipts of each step that two of them have?"""
+    first, known = model_of(run / "w0"), {}
+    return all(model_of(run / f"w{i}") == first and
+               all(known.setdefault(step, of) == of
+                   for step, of in steps_of(run / f"w{i}").items())
+               for i in range(peers))
+
+
+def all_steps(run, peers):
+    known = {}
+    for i in range(peers):
+        known.update(steps_of(run / f"w{i}"))
+    return [known[step] for step in sorted(known)]
 
 
 def experiment(options, folder):
@@ -136,7 +147,7 @@ def experiment(options, folder):
                            peers, "--topology", "ring", "--out", run,
                            *(["--threads", options.threads]
                              if options.threads else []))
-            steps = steps_of(run / "w0")
+            steps = all_steps(run, peers)
             same = alike(run, peers)
             hashes.setdefault(reading, set()).add(result["hash"])
             base.setdefault(reading, result["elapsed_s"])
