@@ -225,9 +225,9 @@ static void result_text(const struct run *run,
                      ages_mean(&ages), ages.max, setup->code.staleness);
     }
     if (stats->alarms > 0)
-        (void)printf("disk       failed %u time%s; training went on, without "
-                     "checkpoints and receipts meanwhile\n",
-                     stats->alarms, stats->alarms == 1 ? "" : "s");
+        (void)printf("disk       %u checkpoints or receipts could not be "
+                     "written; training went on without them\n",
+                     stats->alarms);
     trust_text(stats);
     missing_text(setup, result);
     if (saved != NULL)

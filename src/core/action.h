@@ -15,7 +15,6 @@
 
 #include "base/chunkset.h"
 #include "base/err.h"
-#include "base/hash.h"
 #include "base/time.h"
 #include "core/msg.h"
 #include "core/trace.h"
@@ -62,13 +61,10 @@ struct event {
     uint32_t arrival_count;         /* ... ARRIVALS_MAX at most. */
     enum err err;                   /* COMPUTED, JOURNALED, CHECKPOINTED. */
     int64_t compute_us;             /* COMPUTED. */
-    const int64_t *sum; /* COMPUTED: the sums are here, not in the tally,
-                           until they are sent or the next COMPUTE; NULL:
-                           they are in the tally. */
-    uint32_t step;      /* CHECKPOINTED. */
-    const struct digest *chain; /* CHECKPOINTED: of the journal, which was
-                                   mended up to that step; NULL: it was not.
-                                 */
+    const int64_t *sum;  /* COMPUTED: the sums are here, not in the tally,
+                            until they are sent or the next COMPUTE; NULL:
+                            they are in the tally. */
+    uint32_t step;       /* CHECKPOINTED. */
     uint64_t backlog;    /* MESSAGE, TIME: bytes of bulk on their way to the
                             other side; late then, not lost. */
     uint32_t chunk, end; /* FETCHED: [chunk, end), all of one fate. */
@@ -89,8 +85,7 @@ enum action_kind {
     ACTION_SHIP,       /* Coordinator: DATA of chunks [first, end) to link. */
     ACTION_JOURNAL,    /* Coordinator: append bytes; `sync`: make durable. */
     ACTION_CHECKPOINT, /* Coordinator: save bytes of `step` (core/run/store.h),
-                          which stay as they are until CHECKPOINTED; `mend`:
-                          the journal, too. */
+                          which stay as they are until CHECKPOINTED. */
     ACTION_FINISH,     /* The machine is done; err and reason say how. */
     ACTION_CONNECT,    /* Worker, relay: dial; LINK_UP or LINK_DOWN follows. */
     ACTION_OPEN,       /* Worker, relay: the job is known; make room for it. */
@@ -122,7 +117,6 @@ struct action {
     const uint8_t *bytes; /* JOURNAL, CHECKPOINT: the machine's, copy them. */
     size_t size;
     bool sync;
-    bool mend;          /* CHECKPOINT. */
     uint32_t step;      /* CHECKPOINT, RECEIPT. */
     enum err err;       /* FINISH. */
     const char *reason; /* FINISH: one sentence. */

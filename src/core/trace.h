@@ -29,8 +29,7 @@
     X(TRACE_STOLEN, "stolen")       /* a = piece taken over by worker */       \
     X(TRACE_RESENT, "resent")       /* assignment sent again */                \
     X(TRACE_COMMIT, "commit")       /* step done; a = class, b = chunks in */  \
-    X(TRACE_CHECKPOINT, "checkpoint") /* durable; step says up to where;       \
-                                         a: 1 = the first after an alarm */    \
+    X(TRACE_CHECKPOINT, "checkpoint") /* durable; step says up to where */     \
     X(TRACE_ROLLBACK, "rollback")     /* approximate run back to step */       \
     X(TRACE_ALARM, "alarm")           /* disk trouble; training goes on */     \
     X(TRACE_DONE, "done")             /* weights final */                      \

@@ -95,7 +95,6 @@ static void add_job(struct world *world, const struct action *action)
     job->size = action->size;
     job->sync = action->sync;
     job->step = action->step;
-    job->mend = action->mend;
     start_job(world);
 }
 
@@ -105,12 +104,8 @@ static void do_job(struct world *world)
     const struct disk_job *job = &coordinator->jobs[coordinator->job_first];
     struct disk *disk = &coordinator->disk.disk;
 
-    coordinator->mended = false;
     if (job->lent != NULL)
-        coordinator->job_err =
-            job->mend ? store_mend(disk, job->lent, job->size,
-                                   &coordinator->mended, &coordinator->chain)
-                      : store_save(disk, job->lent, job->size);
+        coordinator->job_err = store_save(disk, job->lent, job->size);
     else
         coordinator->job_err =
             store_append(disk, job->bytes, job->size, job->sync);
@@ -590,11 +585,10 @@ static void on_disk_done(struct world *world)
 {
     struct sim_coordinator *coordinator = &world->coordinator;
     const struct disk_job *job = &coordinator->jobs[coordinator->job_first];
-    const struct event event = {
-        .kind = job->lent != NULL ? EVENT_CHECKPOINTED : EVENT_JOURNALED,
-        .err = coordinator->job_err,
-        .step = job->step,
-        .chain = coordinator->mended ? &coordinator->chain : NULL};
+    const struct event event = {.kind = job->lent != NULL ? EVENT_CHECKPOINTED
+                                                          : EVENT_JOURNALED,
+                                .err = coordinator->job_err,
+                                .step = job->step};
 
     coordinator->job_first =
         (coordinator->job_first + 1) % coordinator->job_capacity;

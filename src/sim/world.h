@@ -180,7 +180,6 @@ struct disk_job {
     const uint8_t *lent; /* A checkpoint: the machine's bytes, which it leaves
                             as they are until it is told; NULL: ... */
     bool sync;
-    bool mend;
     uint32_t step;
     uint8_t *bytes; /* ... records of the journal. */
     size_t size, capacity;
@@ -219,9 +218,7 @@ struct sim_coordinator {
     struct disk_job *jobs; /* A ring that grows. */
     uint32_t job_first, job_count, job_capacity;
     bool disk_busy;
-    enum err job_err; /* Of the job carried out, until it is told, ... */
-    bool mended;      /* ... and whether the journal was mended by it. */
-    struct digest chain;
+    enum err job_err;     /* Of the job carried out, until it is told. */
     struct sim_tray tray; /* It is to be told TALLIES. */
     enum err judge_err;   /* Likewise of the piece it computed. */
     double held_out_loss; /* ... of the rows it measured. */

@@ -4,11 +4,9 @@
 The run's folder is a small file system of its own, in a mount namespace.  It
 is filled to the last byte once the run is under way: training goes on, says so,
 and ends with its hash, which is handed over in memory.  A run that is killed
-there goes on from the last good checkpoint once there is room again; one that
-is not killed writes again.
+there goes on from the last good checkpoint once there is room again.
 """
 
-import os
 import re
 import signal
 import subprocess
@@ -16,7 +14,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
-from cluster import (MUSTER, Tap, child_named, finish, kill,  # noqa: E402
+from cluster import (Tap, child_named, finish, kill,  # noqa: E402
                      perfect_hash, result_of, run, start, train_args,
                      wait_for, wait_step)
 
@@ -88,51 +86,6 @@ def resumed(tap, wanted):
            "with room again it goes on to the same hash", f"{text} {err}")
 
 
-def said(log, words):
-    """The line with those words, once it is there."""
-    def look():
-        return [line for line in log.read_text().splitlines() if words in line]
-    return wait_for(look, words)[0]
-
-
-def again(tap, name, *args):
-    """Full for a moment: with room it is durable again, receipts and all."""
-    out, log = DISK / name, Path(f"{name}.err")
-    command = ["train", *args, "-n", "2", "--format", "json"]
-    wanted = result_of(run("train", *args[:3], "--format", "json")[1])["hash"]
-    fill()
-    # What of the run has to be there has room; its journal has not for long.
-    os.truncate(DISK / "fill", (DISK / "fill").stat().st_size - (96 << 10))
-    with open(log, "wb") as to:
-        process = subprocess.Popen([MUSTER, *command, "--out", out], stderr=to,
-                                   stdout=subprocess.DEVNULL)
-    said(log, "disk trouble; training goes on")
-    (DISK / "fill").unlink()
-    line = said(log, "the disk takes checkpoints again")
-    step = int(re.search(r"saved as of step (\d+)", line)[1])
-    kill(process.pid, signal.SIGKILL)
-    process.wait()
-    stands = run("status", out)
-    at = re.search(r"it stands at step (\d+)", stands.stderr)
-    tap.ok(at and int(at[1]) >= step, f"{name}: killed then, it stands there",
-           f"{line} {stands}")
-    done = run(*command, "--resume", out)
-    result = result_of(done.stdout)
-    tap.ok(result.get("hash") == wanted and "damaged" not in done.stderr and
-           result["exactness"]["bitwise"] == result["steps"],
-           f"{name}: and goes on from there", done)
-
-
-def counted(tap):
-    """What was computed is counted, not what could be written."""
-    process = begin("disk/counted")
-    code, text, err = finish(process)
-    tap.ok(code == 0 and
-           result_of(text)["exactness"].get("bitwise") == STEPS,
-           "steps without receipts are counted", f"{text} {err}")
-    (DISK / "fill").unlink()
-
-
 def killed(tap, wanted):
     """The coordinator's next life cannot write its journal: said, not hung."""
     process = begin("disk/killed")
@@ -168,11 +121,6 @@ def main():
         stopped(tap, wanted)
         resumed(tap, wanted)
         killed(tap, wanted)
-        counted(tap)
-        again(tap, "star", "gen:gmm:4000,30", "--steps", "900", "--delay",
-              "exp:0.005")
-        again(tap, "ring", "gen:gmm:60000,60", "--steps", "6000", "--topology",
-              "ring")
     except AssertionError as error:
         tap.ok(False, "a disk that fills up", error)
     print(f"1..{tap.count}")

@@ -171,7 +171,7 @@ static void try_finish(struct peer *p, struct actions *actions)
 
     if (p->computing || p->measuring)
         return;
-    if (!p->options.trainer.kept) {
+    if (!p->options.trainer.kept || ledger->broken) {
         finish(p, actions);
         return;
     }
@@ -503,27 +503,11 @@ static bool is_waiting(const struct peer *p)
     return p->phase == PEER_GATHERING || p->phase == PEER_LACKING;
 }
 
-static void on_checkpointed(struct peer *p, const struct event *event,
-                            struct actions *actions)
-{
-    const enum ledger_news news =
-        trainer_checkpointed(&p->trainer, event, actions);
-    struct trace *trace;
-
-    if (news == LEDGER_TROUBLE)
-        (void)peer_trace(p, actions, TRACE_ALARM);
-    if (news != LEDGER_AGAIN)
-        return;
-    trace = peer_trace(p, actions, TRACE_CHECKPOINT);
-    trace->key.step = event->step;
-    trace->a = 1;
-}
-
 static void on_disk(struct peer *p, const struct event *event,
                     struct actions *actions)
 {
     if (event->kind == EVENT_CHECKPOINTED)
-        on_checkpointed(p, event, actions);
+        trainer_checkpointed(&p->trainer, event->step, event->err);
     else if (trainer_journaled(&p->trainer, event->err, actions))
         (void)peer_trace(p, actions, TRACE_ALARM);
     if (p->phase == PEER_ENDING) {

@@ -8,7 +8,6 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/mem.h"
-#include "code/code.h"
 
 enum err ledger_init(struct ledger *ledger,
                      const struct ledger_options *options, size_t state_size)
@@ -136,7 +135,6 @@ bool ledger_journaled(struct ledger *ledger, enum err err)
     CHECK(ledger->waits > 0);
     ledger->waits--;
     ledger->broken |= failed;
-    ledger->troubled |= failed;
     return failed;
 }
 
@@ -243,17 +241,11 @@ bool ledger_checkpoint_due(const struct ledger *ledger, uint32_t step,
                            time_us now)
 {
     const uint32_t behind = step - ledger->checkpoint_step;
-    const bool late =
-        now - ledger->checkpoint_at >= ledger->options.checkpoint_us;
 
-    if (ledger->checkpoint_busy)
-        return false;
-    /* A full disk is tried now and then.  What is promised is in the journal
-     * already, which would have to be cut. */
-    if (ledger->broken)
-        return late && !ledger_replays(ledger, step + 1);
-    return behind >= ledger->options.checkpoint_steps ||
-           (ledger->options.sync && behind > 0) || late;
+    return !ledger->checkpoint_busy && !ledger->broken &&
+           (behind >= ledger->options.checkpoint_steps ||
+            (ledger->options.sync && behind > 0) ||
+            now - ledger->checkpoint_at >= ledger->options.checkpoint_us);
 }
 
 struct writer ledger_state(struct ledger *ledger)
@@ -274,57 +266,31 @@ void ledger_take(struct ledger *ledger, const struct checkpoint *head,
     ledger->checkpoint_at = now;
 }
 
-/* Of a step whose receipt is lost the weights have no name: there is none. */
+/* Without a journal there is none. */
 void ledger_file(struct ledger *ledger, struct actions *actions)
 {
     struct action *action;
 
     if (!ledger->checkpoint_taken)
         return;
-    if (ledger->broken && !ledger->head_known)
+    if (ledger->broken)
         ledger->checkpoint_taken = ledger->checkpoint_busy = false;
-    if (!ledger->head_known || ledger->waits > 0)
+    if (ledger->broken || !ledger->head_known || ledger->waits > 0)
         return;
     action = actions_add(actions, ACTION_CHECKPOINT);
     action->bytes = ledger->checkpoint;
     action->size = checkpoint_encode(&ledger->head, ledger->checkpoint);
     action->step = ledger->head.step;
-    action->mend = ledger->broken;
     ledger->checkpoint_taken = false;
 }
 
-enum ledger_news ledger_checkpointed(struct ledger *ledger, uint32_t step,
-                                     enum err err)
+void ledger_checkpointed(struct ledger *ledger, uint32_t step, enum err err)
 {
-    const bool troubled = ledger->troubled;
-
     CHECK(ledger->checkpoint_busy && !ledger->checkpoint_taken);
     ledger->checkpoint_busy = false;
     ledger->checkpoint_step = step;
-    ledger->troubled = err != ERR_OK;
-    if (err != ERR_OK)
-        return troubled ? LEDGER_NO_NEWS : LEDGER_TROUBLE;
-    ledger->saved_step = step;
-    return troubled ? LEDGER_AGAIN : LEDGER_NO_NEWS;
-}
-
-void ledger_mended(struct ledger *ledger, const struct digest *chain,
-                   uint32_t step, struct actions *actions)
-{
-    const struct checkpoint *head = &ledger->head;
-    const struct record record = {.kind = step > head->step ? RECORD_GAP
-                                                            : RECORD_ROLLBACK,
-                                  .job = head->job,
-                                  .view = head->view,
-                                  .step = step,
-                                  .exactness = EXACT_BITWISE,
-                                  .rescale = 1};
-
-    CHECK(ledger->broken && ledger->waits == 0);
-    ledger->broken = false;
-    ledger->chain = *chain;
-    if (step != head->step)
-        append(ledger, &record, false, actions);
+    if (err == ERR_OK)
+        ledger->saved_step = step;
 }
 
 void ledger_check(const struct ledger *ledger, uint32_t step)

@@ -11,9 +11,6 @@
  *            what its receipt says
  *   STORE-2  the journal is durable before the checkpoint that follows it
  *
- * A journal that cannot be written is left alone, and every checkpoint after
- * that tries to write it anew, with a GAP for the steps between (store_mend).
- *
  * Only core/run/ledger.c assigns the fields; others may read them.
  */
 #ifndef CORE_RUN_LEDGER_H
@@ -46,20 +43,12 @@ struct promise {
     double loss;
 };
 
-/* What became of a checkpoint, as far as somebody should hear of it. */
-enum ledger_news {
-    LEDGER_NO_NEWS,
-    LEDGER_TROUBLE, /* The first that was not written. */
-    LEDGER_AGAIN,   /* The first that was, after trouble. */
-};
-
 struct ledger {
     struct ledger_options options;
     struct digest chain;
     uint32_t waits; /* JOURNALED events to come. */
     bool loose;     /* There are records that no sync was asked for. */
-    bool broken;    /* The disk failed: no more records until it is mended. */
-    bool troubled;  /* Something was not written since the last checkpoint. */
+    bool broken;    /* The disk failed: no more records. */
     uint8_t records[LEDGER_RECORDS][RECORD_BYTES];
     uint32_t records_used; /* Of the event at hand. */
 
@@ -146,13 +135,7 @@ void ledger_take(struct ledger *ledger, const struct checkpoint *head,
                  const struct writer *state, time_us now);
 /* Ask for what was taken, if its receipt is durable now (STORE-2). */
 void ledger_file(struct ledger *ledger, struct actions *actions);
-MUST_CHECK enum ledger_news ledger_checkpointed(struct ledger *ledger,
-                                                uint32_t step, enum err err);
-/* The journal was written anew as that checkpoint was saved, and ends with
- * `chain`: what follows it can be appended.  `step`: of the model, which may
- * have gone on. */
-void ledger_mended(struct ledger *ledger, const struct digest *chain,
-                   uint32_t step, struct actions *actions);
+void ledger_checkpointed(struct ledger *ledger, uint32_t step, enum err err);
 
 /* What must hold after every event; `step`: of the model. */
 void ledger_check(const struct ledger *ledger, uint32_t step);

@@ -11,7 +11,6 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/mem.h"
-#include "code/code.h"
 
 #define CHECKPOINT_MAGIC UINT64_C(0x31504b4352545355) /* "USTRCKP1" */
 #define CHECKPOINT_HEAD  (8u + 8 + DIGEST_BYTES + 8 + 8 + DIGEST_BYTES + 8)
@@ -256,9 +255,6 @@ static enum err rewrite_journal(struct disk *disk, const uint8_t *records,
     const struct disk_ops *ops = disk->ops;
     enum err err = ops->write_new(disk, JOURNAL_TMP, records, size);
 
-    /* Half a file must not take the room of the checkpoint. */
-    if (err != ERR_OK)
-        (void)ops->cut(disk, JOURNAL_TMP, 0);
     if (err == ERR_OK)
         err = ops->sync(disk, JOURNAL_TMP);
     if (err == ERR_OK)
@@ -404,55 +400,6 @@ static enum err recover(struct disk *disk, struct recovery *found,
                        "the run goes on; see to the disk, then --resume",
                        JOURNAL_FILE, err_text(err));
     return ERR_OK;
-}
-
-/* Every step that went on without a journal was exact, or it had not. */
-static void stand_for(struct recovery *found,
-                      const struct checkpoint *checkpoint)
-{
-    const uint32_t step = found->journal.step;
-    struct record record = {.kind = RECORD_JOB,
-                            .job = checkpoint->job,
-                            .weights = checkpoint->config};
-
-    if (found->journal.records == 0)
-        add_record(found, &record);
-    record.kind = checkpoint->step > step ? RECORD_GAP : RECORD_ROLLBACK;
-    record.view = checkpoint->view;
-    record.step = checkpoint->step;
-    record.exactness = EXACT_BITWISE;
-    record.rescale = 1;
-    record.weights = checkpoint->weights;
-    if (checkpoint->step != step)
-        add_record(found, &record);
-}
-
-static enum err mend_journal(struct disk *disk, const uint8_t *checkpoint,
-                             size_t size, struct digest *chain)
-{
-    struct reader in = reader_on(checkpoint, size);
-    struct recovery found = {0};
-    struct checkpoint head;
-    enum err err = get_head(&in, &head);
-
-    CHECK(err == ERR_OK);
-    err = read_journal(disk, &found, NULL);
-    if (err == ERR_OK) {
-        stand_for(&found, &head);
-        err = rewrite_journal(disk, found.journal_bytes,
-                              found.journal.valid_bytes);
-    }
-    if (err == ERR_OK)
-        *chain = found.journal.chain;
-    recovery_close(&found);
-    return err;
-}
-
-enum err store_mend(struct disk *disk, const uint8_t *checkpoint, size_t size,
-                    bool *mended, struct digest *chain)
-{
-    *mended = mend_journal(disk, checkpoint, size, chain) == ERR_OK;
-    return store_save(disk, checkpoint, size);
 }
 
 enum err store_recover(struct disk *disk, struct recovery *out, struct why *why)

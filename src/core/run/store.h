@@ -53,12 +53,6 @@ MUST_CHECK enum err checkpoint_decode(const uint8_t *data, size_t size,
  * as long as some steps, and who saves is a thread of its own. */
 MUST_CHECK enum err store_save(struct disk *disk, const uint8_t *checkpoint,
                                size_t size);
-/* The same where the journal could not be written for a while: it is written
- * anew, with a GAP that stands for the steps up to this one, and its last link
- * is in *chain.  Where that fails, *mended is false and the checkpoint is saved
- * all the same: whoever recovers puts the GAP there. */
-MUST_CHECK enum err store_mend(struct disk *disk, const uint8_t *checkpoint,
-                               size_t size, bool *mended, struct digest *chain);
 /* Append records; with `sync` they and their file's name are durable. */
 MUST_CHECK enum err store_append(struct disk *disk, const uint8_t *records,
                                  size_t size, bool sync);

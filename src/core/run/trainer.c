@@ -482,15 +482,9 @@ void trainer_checkpoint(struct trainer *trainer, const struct checkpoint *head,
     ledger_file(&trainer->ledger, actions);
 }
 
-enum ledger_news trainer_checkpointed(struct trainer *trainer,
-                                      const struct event *event,
-                                      struct actions *actions)
+void trainer_checkpointed(struct trainer *trainer, uint32_t step, enum err err)
 {
-    struct ledger *ledger = &trainer->ledger;
-
-    if (event->chain != NULL)
-        ledger_mended(ledger, event->chain, trainer->optim.step, actions);
-    return ledger_checkpointed(ledger, event->step, event->err);
+    ledger_checkpointed(&trainer->ledger, step, err);
 }
 
 void trainer_check(const struct trainer *trainer)

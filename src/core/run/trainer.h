@@ -207,9 +207,7 @@ bool trainer_checkpoint_due(const struct trainer *trainer, time_us now);
 void trainer_checkpoint(struct trainer *trainer, const struct checkpoint *head,
                         time_us now, struct actions *actions);
 /* CHECKPOINTED. */
-MUST_CHECK enum ledger_news trainer_checkpointed(struct trainer *trainer,
-                                                 const struct event *event,
-                                                 struct actions *actions);
+void trainer_checkpointed(struct trainer *trainer, uint32_t step, enum err err);
 void trainer_check(const struct trainer *trainer);
 
 #endif /* CORE_RUN_TRAINER_H */

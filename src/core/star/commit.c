@@ -33,18 +33,14 @@ static void ask_checkpoint(struct coordinator *c, struct actions *actions)
     trainer_checkpoint(&c->trainer, &head, c->now, actions);
 }
 
-void commit_checkpointed(struct coordinator *c, const struct event *event,
+void commit_checkpointed(struct coordinator *c, uint32_t step, enum err err,
                          struct actions *actions)
 {
-    const enum ledger_news news =
-        trainer_checkpointed(&c->trainer, event, actions);
-    struct trace *trace;
-
-    if (event->err == ERR_OK) {
-        trace = coordinator_trace(c, actions, TRACE_CHECKPOINT, LINK_NONE);
-        trace->key.step = event->step;
-        trace->a = news == LEDGER_AGAIN;
-    } else if (news == LEDGER_TROUBLE) {
+    trainer_checkpointed(&c->trainer, step, err);
+    if (err == ERR_OK) {
+        coordinator_trace(c, actions, TRACE_CHECKPOINT, LINK_NONE)->key.step =
+            step;
+    } else {
         c->stats.alarms++;
         (void)coordinator_trace(c, actions, TRACE_ALARM, LINK_NONE);
     }
@@ -462,8 +458,7 @@ static void fail_saved(struct coordinator *c, struct actions *actions)
 
 static void save_last(struct coordinator *c, struct actions *actions)
 {
-    if (c->trainer.ledger.loose &&
-        !c->trainer.ledger.broken) /* Told to stop after the last step ended. */
+    if (c->trainer.ledger.loose) /* Told to stop after the last step ended. */
         trainer_sync(&c->trainer, actions);
     else
         ask_checkpoint(c, actions);
@@ -475,7 +470,8 @@ static void end_job(struct coordinator *c, struct actions *actions)
     c->phase = COORDINATOR_COMMITTING;
     if (c->trainer.ledger.checkpoint_busy)
         return;
-    if (c->trainer.ledger.checkpoint_step != c->trainer.optim.step)
+    if (c->trainer.ledger.checkpoint_step != c->trainer.optim.step &&
+        !c->trainer.ledger.broken)
         save_last(c, actions);
     else if (c->gave_up != ERR_OK)
         fail_saved(c, actions);

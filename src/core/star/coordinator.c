@@ -604,7 +604,7 @@ static void dispatch(struct coordinator *c, const struct event *event,
         commit_journaled(c, event->err, actions);
         break;
     case EVENT_CHECKPOINTED:
-        commit_checkpointed(c, event, actions);
+        commit_checkpointed(c, event->step, event->err, actions);
         break;
     case EVENT_STOP:
         on_stop(c, actions);

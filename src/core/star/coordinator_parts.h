@@ -522,7 +522,7 @@ void commit_journaled(struct coordinator *c, enum err err,
 /* Give up: what must be durable now cannot be. */
 void commit_fail_disk(struct coordinator *c, enum err err,
                       struct actions *actions);
-void commit_checkpointed(struct coordinator *c, const struct event *event,
+void commit_checkpointed(struct coordinator *c, uint32_t step, enum err err,
                          struct actions *actions);
 /* The step can never end: fail, in a sentence that goes on with what is saved,
  * but save the state first.  Asked again if something is being journaled. */

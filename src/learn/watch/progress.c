@@ -279,14 +279,6 @@ const char *progress_sentence(const struct progress *progress,
                        "step %u: disk trouble; training goes on",
                        progress->step);
         return text;
-    case TRACE_CHECKPOINT:
-        if (trace->a == 0)
-            return NULL;
-        (void)snprintf(text, TRACE_TEXT,
-                       "step %u: the disk takes checkpoints again; the state "
-                       "is saved as of step %u",
-                       progress->step, trace->key.step);
-        return text;
     case TRACE_ROLLBACK:
         (void)snprintf(text, TRACE_TEXT, "rolled back to step %u",
                        trace->key.step);

@@ -26,13 +26,8 @@ static void save(void *context)
 {
     struct keeper *keeper = context;
 
-    keeper->mended = false;
-    if (keeper->mend)
-        keeper->err = store_mend(&keeper->journal.disk, keeper->bytes,
-                                 keeper->size, &keeper->mended, &keeper->chain);
-    else
-        keeper->err =
-            store_save(&keeper->checkpoints.disk, keeper->bytes, keeper->size);
+    keeper->err =
+        store_save(&keeper->checkpoints.disk, keeper->bytes, keeper->size);
 }
 
 static void saved(void *context)
@@ -60,7 +55,6 @@ void keeper_close(struct keeper *keeper)
 void keeper_journal(struct keeper *keeper, const struct action *action)
 {
     CHECK(keeper->owed_count < KEEPER_OWED);
-    CHECK(!keeper->mend || !task_busy(keeper->task));
     keeper->owed[keeper->owed_count++] = store_append(
         &keeper->journal.disk, action->bytes, action->size, action->sync);
 }
@@ -71,13 +65,7 @@ void keeper_checkpoint(struct keeper *keeper, const struct action *action)
     keeper->bytes = action->bytes;
     keeper->size = action->size;
     keeper->step = action->step;
-    keeper->mend = action->mend;
     task_start(keeper->task);
-}
-
-const struct digest *keeper_chain(const struct keeper *keeper)
-{
-    return keeper->mended ? &keeper->chain : NULL;
 }
 
 bool keeper_journaled(struct keeper *keeper, enum err *err)

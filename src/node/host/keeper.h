@@ -33,8 +33,6 @@ struct keeper {
     size_t size;
     uint32_t step;
     enum err err;
-    bool mend, mended; /* The journal is that thread's, too, then. */
-    struct digest chain;
 };
 
 /* What the folder holds is in `recovery`, which the caller closes.  Zeroed
@@ -50,9 +48,6 @@ void keeper_close(struct keeper *keeper); /* Accepts a zeroed one. */
 /* ACTION_JOURNAL, ACTION_CHECKPOINT. */
 void keeper_journal(struct keeper *keeper, const struct action *action);
 void keeper_checkpoint(struct keeper *keeper, const struct action *action);
-/* Where the journal ends that was mended with the last checkpoint; NULL: it was
- * not. */
-const struct digest *keeper_chain(const struct keeper *keeper);
 /* The next JOURNALED that the machine is owed; false: none. */
 bool keeper_journaled(struct keeper *keeper, enum err *err);
 

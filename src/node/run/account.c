@@ -415,17 +415,6 @@ static void sum_worths(const struct worths *all,
     }
 }
 
-/* A run goes on without a journal only if every step is exact to the bit; of
- * those that it lacks at its end there are no receipts, but they were made. */
-static void count_unwritten(const struct worths *all,
-                            struct train_result *result)
-{
-    const uint32_t last = all->count == 0 ? 0 : all->steps[all->count - 1].last;
-
-    if (result->stats.alarms > 0 && result->steps > last)
-        result->stats.exactness[EXACT_BITWISE] += result->steps - last;
-}
-
 static void read_journal(const char *path, struct train_result *result)
 {
     struct folder folder;
@@ -439,7 +428,6 @@ static void read_journal(const char *path, struct train_result *result)
         /* Later ones are in the journal, but not in this model. */
         forget_after(&all, result->steps);
         sum_worths(&all, &result->stats);
-        count_unwritten(&all, result);
         list_missing(&all, result);
     }
     mem_free(all.steps);

@@ -773,8 +773,7 @@ static void checkpoint_saved(void *context)
     struct node *node = context;
     const struct event event = {.kind = EVENT_CHECKPOINTED,
                                 .err = node->keeper.err,
-                                .step = node->keeper.step,
-                                .chain = keeper_chain(&node->keeper)};
+                                .step = node->keeper.step};
 
     own_stint(node, STINT_CHECKPOINT, node->keeper.step, node->checkpoint_at);
     feed(node, &event);

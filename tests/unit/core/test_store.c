@@ -282,49 +282,6 @@ static void test_walk_stops_at_rubbish(void **state)
     memory_disk_close(&disk);
 }
 
-/* A journal that could not be written goes on from the checkpoint, with a link
- * to what it had; where it cannot be written still, the checkpoint is. */
-static void test_mended_journal(void **state)
-{
-    struct memory_disk disk;
-    struct journal_summary summary;
-    struct recovery found;
-    struct why why = {0};
-    struct record record = {
-        .kind = RECORD_STEP, .job = 9, .view = 2, .step = 13};
-    struct digest chain = {{0}};
-    uint8_t bytes[1024];
-    uint8_t next[RECORD_BYTES];
-    bool mended = false;
-
-    (void)state;
-    memory_disk_init(&disk);
-    write_run(&disk, 5);
-    memory_disk_find(&disk, JOURNAL_FILE)->size -= 100; /* Torn. */
-    assert_int_equal(
-        store_mend(&disk.disk, bytes, encode(12, bytes), &mended, &chain),
-        ERR_OK);
-    assert_true(mended);
-    record_encode(&record, &chain, next);
-    assert_int_equal(store_append(&disk.disk, next, sizeof next, true), ERR_OK);
-    assert_int_equal(store_walk(&disk.disk, NULL, NULL, &summary), ERR_OK);
-    assert_false(summary.torn);
-    assert_int_equal(summary.step, 13);
-    assert_int_equal(summary.view, 2);
-    assert_int_equal(loaded(&disk), 12);
-    memory_disk_find(&disk, JOURNAL_FILE)->data[0] ^= 1;
-    assert_int_equal(
-        store_mend(&disk.disk, bytes, encode(14, bytes), &mended, &chain),
-        ERR_OK);
-    assert_true(mended);
-    assert_int_equal(store_recover(&disk.disk, &found, &why), ERR_OK);
-    assert_int_equal(found.journal.step, 14);
-    assert_int_equal(found.journal.job, 9);
-    assert_string_equal(found.lost.text, "");
-    recovery_close(&found);
-    memory_disk_close(&disk);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -336,7 +293,6 @@ int main(void)
         cmocka_unit_test(test_torn_journal_is_cut),
         cmocka_unit_test(test_lost_receipts),
         cmocka_unit_test(test_walk_stops_at_rubbish),
-        cmocka_unit_test(test_mended_journal),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
