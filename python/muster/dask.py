@@ -34,6 +34,7 @@ PAUSE_S = 0.2   # After a `muster join` has ended, until the next one ...
 PAUSE_MAX_S = 5  # ... at most: where it ends at once, again and again.
 LEAVE_S = 10    # In which one that is asked to leaves in good order.
 ALONE_S = 120   # Without anybody at the address: the client is gone.
+DIAL_S = 75     # Who lives longer had somebody there: `muster join` dials for 60 s.
 
 
 # --- on any machine of the cluster -------------------------------------------
@@ -131,30 +132,41 @@ class Join:
 
     def begin(self):
         with self.guard:
-            if not self.ending.is_set():
-                self.process = subprocess.Popen(
-                    self.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE, start_new_session=True)
-        return self.process
+            if self.ending.is_set():
+                return None
+            self.process = subprocess.Popen(
+                self.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE, start_new_session=True)
+            return self.process
 
     def run(self):
         """The status of the last one."""
-        pause, status, heard = PAUSE_S, 0, time.monotonic()
-        while not self.ending.is_set() and time.monotonic() - heard < ALONE_S:
+        try:
+            return self.run_all()
+        finally:
+            self.folder.close()
+
+    def run_all(self):
+        """`alone` is for how long nobody was there.  One that was killed while it may
+        have dialled still tells nothing of that."""
+        pause, status, alone = PAUSE_S, 0, 0
+        while not self.ending.is_set() and alone < ALONE_S:
             began = time.monotonic()
             process = self.begin()
             if process is None:
                 break
             said = last_line(process.communicate()[1])
-            status = process.returncode
+            status, lived = process.returncode, time.monotonic() - began
             self.said = said if status else ""
-            if status == 0:
-                heard = time.monotonic()
+            if status == 0 or lived > DIAL_S:
+                alone = 0
+            elif status > 0:
+                alone += lived
             if not self.again and status >= 0:
                 break
-            pause = PAUSE_S if time.monotonic() - began > 1 else min(2 * pause, PAUSE_MAX_S)
+            pause = PAUSE_S if lived > 1 else min(2 * pause, PAUSE_MAX_S)
             self.ending.wait(pause)
-        self.folder.close()
+            alone += pause
         return status
 
     def stop(self):
@@ -240,7 +252,7 @@ def workers(client=None, address=None, token=None):
         finally:
             # Where the scheduler is gone there is nothing to take away.
             with contextlib.suppress(OSError, asyncio.TimeoutError):
-                client.unregister_worker_plugin(name)
+                unregister(client, name)
     finally:
         folder.close()
 
@@ -250,9 +262,19 @@ def told_by(client, plugin):
         ByValue(said_by), plugin).items() if said})
 
 
+def named(client, *names):
+    """The first of a client's methods that its release has."""
+    found = next((name for name in names if hasattr(client, name)), names[-1])
+    return getattr(client, found)
+
+
+def unregister(client, name):
+    named(client, "unregister_plugin", "unregister_worker_plugin")(name)
+
+
 def register(client, plugin, name):
     # Later releases have one name for plugins of all kinds.
-    getattr(client, "register_plugin", client.register_worker_plugin)(plugin, name=name)
+    named(client, "register_plugin", "register_worker_plugin")(plugin, name=name)
     if told := told_by(client, name):
         raise RuntimeError(f"a worker of the cluster cannot run muster: {'; '.join(told)}; "
                            "install it on every machine, of the same release as here")

@@ -210,6 +210,67 @@ def body(cluster, client):
     except (ValueError, muster.Error) as error:
         say(the_sentence_of_a_training_that_fails="nonsense" in str(error))
 """,
+    # Without a cluster: processes that live as long, by a clock of their own, and
+    # end as it is written.
+    "joins": """
+CLOCK = [0.0]
+
+class Written(md.Join):
+    def __init__(self, *lives):
+        super().__init__("127.0.0.1:1", md.Key(b"key"), 1, None)
+        self.lives, self.begun = list(lives), 0
+
+    def begin(self):
+        if not self.lives:
+            return None
+        self.begun += 1
+        self.lived, self.returncode = self.lives.pop(0)
+        return self
+
+    def communicate(self):
+        CLOCK[0] += self.lived
+        return b"", b""
+
+def begun(*lives):
+    join = Written(*lives)
+    join.run()
+    return join.begun
+
+def main():
+    class Time:
+        monotonic = staticmethod(lambda: CLOCK[0])
+    md.program, md.time, md.PAUSE_S = lambda: "/bin/true", Time, 0
+    long, dial, ended = (500, -9), (60, 1), (0, 0)
+    say(one_that_is_killed_after_long_work_is_started_again=begun(long, long, ended) == 3,
+        one_that_lost_its_coordinator_too=begun((500, 1), ended) == 2,
+        one_that_is_killed_early_again_and_again=begun(*[(50, -9)] * 9) == 9,
+        where_nobody_is_it_ends=begun(*[dial] * 9) == 2,
+        after_work_it_waits_as_long=begun(dial, long, *[dial] * 9) == 4)
+    join = md.Join("127.0.0.1:1", md.Key(b"key"), 1, None)
+    first = join.begin()
+    first.communicate()
+    join.stop()
+    say(who_is_stopped_begins_none=join.begin() is None)
+    join.command = None
+    join.ending.clear()
+    try:
+        join.run()
+    except TypeError:
+        say(the_key_goes_when_it_cannot_be_started=not os.path.exists(join.folder.path))
+
+    class New:
+        def register_plugin(self, plugin, name):
+            self.plugins = [name]
+        def run(self, *_):
+            return {}
+        def unregister_plugin(self, name):
+            self.plugins.remove(name)
+    new = New()
+    md.register(new, None, "a")
+    had = list(new.plugins)
+    md.unregister(new, "a")
+    say(a_client_without_the_old_names_will_do=had == ["a"] and new.plugins == [])
+""",
     # Its scheduler keeps the plugin of a client that was killed; a worker comes
     # then that has no Muster.
     "orphaned": """
