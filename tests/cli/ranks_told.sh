@@ -9,3 +9,7 @@ says SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1
 says OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2
 says PMI_RANK=0 PMI_SIZE=3
 (export PMI_RANK=0 PMI_SIZE=3; sh -c '"$MUSTER" train gen:gmm:100,3 --steps 1 -q 2>&1; :') | head -n 1
+# Where all ranks are on one machine nobody else is listened to.
+one() { env "$@" "$MUSTER" launch ranks --workers 1 -q -- train gen:gmm:100,3 --steps 1 --out "$1" >/dev/null 2>&1; grep listen "$1/config"; }
+one PMI_RANK=0 PMI_SIZE=4 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=4 SLURM_STEP_NUM_NODES=1
+one SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=4 SLURM_STEP_NUM_NODES=2

@@ -125,14 +125,18 @@ static const char *text_of(const char *variable)
     return text == NULL ? "" : text;
 }
 
+/* Does srun tell so, in its own way or another's? */
+static bool is_step(const struct variables *by)
+{
+    return by == &srun ||
+           (by->of_srun && is_told(&srun) && say_the_same(by, &srun));
+}
+
 /* A job that was requeued has the number it had. */
 static void name_job(const struct variables *by, char job[LAUNCH_JOB_SIZE])
 {
-    const bool step = by == &srun || (by->of_srun && is_told(&srun) &&
-                                      say_the_same(by, &srun));
-
     job[0] = '\0';
-    if (step && text_of("SLURM_STEP_ID")[0] != '\0')
+    if (is_step(by) && text_of("SLURM_STEP_ID")[0] != '\0')
         (void)snprintf(job, LAUNCH_JOB_SIZE, "%.30s.%.30s.%.30s",
                        text_of("SLURM_JOB_ID"), text_of("SLURM_STEP_ID"),
                        text_of("SLURM_RESTART_COUNT"));
@@ -147,9 +151,11 @@ static struct launcher told_by(const struct variables *by)
     struct launcher launcher = {
         .mpi = by->mpi, .rank = read_number(by->rank), .size = size};
 
+    /* srun --mpi=pmi2 tells in PMI's way, without how many are here. */
     if (by->here != NULL)
         launcher.here = number_of(by->here);
-    else if (number_of("SLURM_STEP_NUM_NODES") == 1)
+    if (launcher.here == 0 && (by->here == NULL || is_step(by)) &&
+        number_of("SLURM_STEP_NUM_NODES") == 1)
         launcher.here = size;
     name_job(by, launcher.job);
     (void)!process_began_with(process_parent(process_own_pid()), by->rank,
