@@ -191,7 +191,7 @@ enum err ranks_agree(const struct cli *cli, enum err err, struct why *why)
 bool ranks_speak(const struct cli *cli, int *status, char *sentence,
                  size_t size)
 {
-    struct why why;
+    struct why why = {0}; /* All of it travels. */
 
     if (cli->ranks == NULL)
         return !hushed;
