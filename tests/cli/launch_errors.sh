@@ -23,6 +23,7 @@ says ranks
 says slurm --workers 4:32
 says slurm --workers 4:32 --restart -- train gen:gmm
 says ssh --hosts a --print -- train gen:gmm
+says ranks --remote muster -- train gen:gmm
 ls
 "$MUSTER" launch ssh --hosts a -- train --help | head -n 1
 "$MUSTER" launch ssh --hosts a -- train gen:gmm --steps 7 --print-config | grep steps

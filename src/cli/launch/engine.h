@@ -90,6 +90,8 @@ struct launch {
     uint32_t station_count;
     struct token token; /* The cluster's. */
     bool key_typed;     /* Its file is among the words. */
+    bool workers_typed; /* --workers is; a run that is resumed has one of the
+                           machines of before. */
     char token_file[RUN_PATH_SIZE + 32];
     int lock; /* LAUNCH_FILE's; -1: not held. */
     struct spawned coordinator;
@@ -99,11 +101,13 @@ struct launch {
     struct flag stop, hurry;  /* A signal came, and another. */
 };
 
-#define ENGINE_OPTIONS 4u
+#define ENGINE_OPTIONS 8u
 
 struct engine {
     const char *name;
-    int options[ENGINE_OPTIONS]; /* That mean nothing to the others; 0: none. */
+    /* Those of `muster launch` that mean something to it; 0: none.  What is in
+     * another's list alone is refused. */
+    int options[ENGINE_OPTIONS];
     /* What its options say: hosts and their slots. */
     enum err (*parse)(struct launch *launch, struct why *why);
     /* Somebody has started many of this command: true of all but the first,

@@ -25,6 +25,28 @@ static const struct engine *find_engine(const char *name)
 
 /* --- the job ------------------------------------------------------------- */
 
+static bool engine_takes(const struct engine *engine, int id)
+{
+    for (uint32_t k = 0; k < ENGINE_OPTIONS; k++)
+        if (engine->options[k] == id)
+            return true;
+    return false;
+}
+
+static enum err refuse_option(int id, struct why *why)
+{
+    char names[80] = "";
+    size_t size = 0;
+
+    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
+        if (engine_takes(engines[i], id))
+            size += (size_t)snprintf(
+                names + size, sizeof names - size, "%s`muster launch %s`",
+                size == 0 ? "" : " and ", engines[i]->name);
+    return why_set(why, ERR_SHAPE, "--%s is for %s", option_row(id)->name,
+                   names);
+}
+
 /* What another engine would understand is not passed over in silence. */
 static enum err check_options(const struct launch *launch, struct why *why)
 {
@@ -32,10 +54,9 @@ static enum err check_options(const struct launch *launch, struct why *why)
         for (uint32_t k = 0; k < ENGINE_OPTIONS; k++) {
             const int id = engines[i]->options[k];
 
-            if (id != 0 && engines[i] != launch->engine &&
+            if (id != 0 && !engine_takes(launch->engine, id) &&
                 option_given(&launch->cli->options, id))
-                return why_set(why, ERR_SHAPE, "--%s is for `muster launch %s`",
-                               option_row(id)->name, engines[i]->name);
+                return refuse_option(id, why);
         }
     return ERR_OK;
 }
@@ -69,6 +90,7 @@ static enum err parse_job(struct launch *launch, struct why *why)
     err = options_parse(&job->options, &job->command->shape,
                         (int)launch->word_count, options->rest + 1, why);
     launch->key_typed = option_given(&job->options, OPT_TOKEN_FILE);
+    launch->workers_typed = option_given(&job->options, OPT_WORKERS);
     return err;
 }
 

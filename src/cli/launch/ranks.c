@@ -331,8 +331,10 @@ static int coordinate(struct launch *launch)
                                                           : RECIPE_WORKERS_MAX);
     (void)snprintf(share, sizeof share, "%u", launcher_threads(&self));
     add_option(&words, job, OPT_N, "-n", "1");
-    add_option(&words, job, OPT_WORKERS, "--workers",
-               workers != NULL ? workers : seats);
+    if (!launch->workers_typed) {
+        add(&words, "--workers");
+        add(&words, workers != NULL ? workers : seats);
+    }
     add_option(&words, job, OPT_THREADS, "--threads",
                threads != NULL ? threads : share);
     if (launch->cli->json)
@@ -398,6 +400,7 @@ static int lead(struct launch *launch)
 
 const struct engine engine_ranks = {
     .name = "ranks",
+    .options = {OPT_WORKERS, OPT_THREADS},
     .parse = find_ranks,
     .follow = follow,
     .submit = lead,

@@ -608,7 +608,7 @@ static int slurm_submit(struct launch *launch)
 
 const struct engine engine_slurm = {
     .name = "slurm",
-    .options = {OPT_SBATCH, OPT_PRINT},
+    .options = {OPT_SBATCH, OPT_PRINT, OPT_REMOTE, OPT_WORKERS, OPT_THREADS},
     .parse = slurm_parse,
     .submit = slurm_submit,
 };

@@ -405,7 +405,8 @@ static void ssh_stop(struct launch *launch, struct station *station)
 
 const struct engine engine_ssh = {
     .name = "ssh",
-    .options = {OPT_HOSTFILE, OPT_HOSTS, OPT_RESTART, OPT_SSH_CONFIG},
+    .options = {OPT_HOSTFILE, OPT_HOSTS, OPT_RESTART, OPT_SSH_CONFIG,
+                OPT_REMOTE, OPT_WORKERS, OPT_THREADS},
     .parse = ssh_parse,
     .start = ssh_start,
     .heard = ssh_heard,

@@ -45,6 +45,7 @@
 #define ASK_US SECOND_US /* How often others are asked for. */
 
 #define WORDS_MAX 1024u
+#define SPARE     64u /* Seats for who joins by itself, as --workers has. */
 
 void launch_trouble(struct launch *launch, const struct station *station,
                     const char *format, ...)
@@ -319,6 +320,7 @@ static enum err start_coordinator(struct launch *launch, const char *listen,
     const struct options *job = &launch->job.options;
     const char *words[WORDS_MAX];
     const char *wanted = option_text(&launch->cli->options, OPT_WORKERS);
+    const uint32_t seats = launch->station_count + SPARE;
     char workers[32];
     uint32_t count = 0;
     const struct spawn spawn = {
@@ -331,7 +333,7 @@ static enum err start_coordinator(struct launch *launch, const char *listen,
     /* It waits for those who are ready; others may come at any time. */
     (void)snprintf(workers, sizeof workers, "%u:%u",
                    count_stations(launch, STATION_READY),
-                   launch->station_count + 64);
+                   seats < RECIPE_WORKERS_MAX ? seats : RECIPE_WORKERS_MAX);
     words[count++] = "train";
     if (!option_given(job, OPT_RESUME) && !option_given(job, OPT_OUT)) {
         words[count++] = "--out";
@@ -349,7 +351,7 @@ static enum err start_coordinator(struct launch *launch, const char *listen,
         words[count++] = "-n";
         words[count++] = "0";
     }
-    if (!option_given(job, OPT_WORKERS)) {
+    if (!launch->workers_typed) {
         words[count++] = "--workers";
         words[count++] = wanted != NULL ? wanted : workers;
     }
