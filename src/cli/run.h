@@ -66,6 +66,10 @@ MUST_CHECK enum err run_cluster(struct run *run, struct train_result *result,
 MUST_CHECK enum err run_check_data(const struct options *options,
                                    struct why *why);
 
+/* In the environment of a training that a launcher has started: the words by
+ * which it is started again, up to `train`. */
+#define LAUNCHED_BY "MUSTER_LAUNCHED_BY"
+
 /* For every command that lets others join: may it listen there?  And, once the
  * coordinator does, what to type on the other machines, or, where the key is
  * the run's own, on this one; false: not yet. */

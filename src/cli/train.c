@@ -3,6 +3,7 @@
  */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -163,10 +164,19 @@ static int finish_demo(struct run *run, const struct train_result *result,
     return EXIT_FAILED;
 }
 
+static const char *begun_by(const struct cli *cli)
+{
+    const char *by = getenv(LAUNCHED_BY);
+
+    if (by != NULL && *by != '\0')
+        return by;
+    return cli->ranks == NULL ? "muster" : "mpirun ... muster";
+}
+
 static void tell_stopped(const struct run *run,
                          const struct train_result *result)
 {
-    const char *by = run->cli->ranks == NULL ? "" : "mpirun ... ";
+    const char *by = begun_by(run->cli);
 
     if (run->setup->slots == 0 && run->fit.keep == NULL)
         say_aloud("muster: stopped at step %u; the state could not be saved: "
@@ -174,12 +184,12 @@ static void tell_stopped(const struct run *run,
                   result->steps, run->fit.keep_why.text);
     else if (result->saved == result->steps)
         say_aloud("muster: stopped at step %u, state saved; go on with: "
-                  "%smuster train --resume=%s",
+                  "%s train --resume=%s",
                   result->steps, by, run->out);
     else
         say_aloud("muster: stopped at step %u; the disk failed, and the state "
                   "is saved as of step %u only; see to the disk, then go on "
-                  "with: %smuster train --resume=%s",
+                  "with: %s train --resume=%s",
                   result->steps, result->saved, by, run->out);
 }
 

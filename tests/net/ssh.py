@@ -162,6 +162,9 @@ def dies_and_comes_again(tap, sshd):
 def stopped(tap, sshd, began, name, wanted=130):
     code, result, said = began.finish()
     tap.equal(code, wanted, f"{name}: the exit code")
+    tap.ok("go on with: muster launch ssh --hosts node" in said and
+           " --remote ./muster -- train --resume=" in said,
+           f"{name}: what is typed to go on starts workers, too", said)
     tap.equal(result.get("hash"), perfect_hash(result.get("steps", 0)),
               f"{name}: the hash of that step")
     if not tap.ok(nothing_left(sshd), f"{name}: nothing is left there"):

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -45,7 +46,8 @@
 #define ASK_US SECOND_US /* How often others are asked for. */
 
 #define WORDS_MAX 1024u
-#define SPARE     64u /* Seats for who joins by itself, as --workers has. */
+#define VALUE_MAX 128u /* Of an option that is shown as it was typed. */
+#define SPARE     64u  /* Seats for who joins by itself, as --workers has. */
 
 void launch_trouble(struct launch *launch, const struct station *station,
                     const char *format, ...)
@@ -313,6 +315,46 @@ static bool others_work(const struct launch *launch)
 
 /* --- the coordinator ----------------------------------------------------- */
 
+/* Does a shell read it as it is? */
+static bool is_plain(const char *text)
+{
+    return *text != '\0' && text[strspn(text, "abcdefghijklmnopqrstuvwxyz"
+                                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                              "0123456789.,:_+-=/@%")] == '\0';
+}
+
+/* What is typed to go on: alone, the coordinator would wait for workers whom
+ * nobody starts.  Options that are long or would have to be quoted are left to
+ * the user's memory. */
+static void tell_how_begun(const struct launch *launch)
+{
+    const struct engine *engine = launch->engine;
+    const struct options *options = &launch->cli->options;
+    char text[512];
+    size_t size =
+        (size_t)snprintf(text, sizeof text, "muster launch %s", engine->name);
+
+    for (uint32_t k = 0; k < ENGINE_OPTIONS; k++) {
+        const int id = engine->options[k];
+        const char *value = "";
+        bool flag;
+
+        if (id == 0 || !option_given(options, id))
+            continue;
+        flag = option_row(id)->kind == VALUE_FLAG;
+        if (!flag)
+            value = option_text(options, id);
+        if (!flag && (!is_plain(value) || strlen(value) > VALUE_MAX))
+            value = "...";
+        if (size + strlen(value) + 32 < sizeof text)
+            size +=
+                (size_t)snprintf(text + size, sizeof text - size, " --%s%s%s",
+                                 option_row(id)->name, flag ? "" : " ", value);
+    }
+    (void)snprintf(text + size, sizeof text - size, " --");
+    (void)setenv(LAUNCHED_BY, text, 1);
+}
+
 /* What the user's words leave open is said before them. */
 static enum err start_coordinator(struct launch *launch, const char *listen,
                                   struct why *why)
@@ -362,6 +404,7 @@ static enum err start_coordinator(struct launch *launch, const char *listen,
         words[count++] = launch->words[i];
     }
     words[count] = NULL;
+    tell_how_begun(launch);
     return spawn_start(&spawn, &launch->coordinator, why);
 }
 
