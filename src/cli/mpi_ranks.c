@@ -137,7 +137,8 @@ void ranks_warn(const struct cli *cli)
         return;
     say_aloud("muster: %u processes of this command were started, by %s, and "
               "each of them trains by itself; for one training by all of them "
-              "add --topology mpi, or write `muster launch ranks -- train ...`",
+              "add --topology mpi, or write `muster launch ranks -- train ... "
+              "--out DIR`",
               launcher.size, launcher.mpi == NULL ? "srun" : "mpirun or srun");
 }
 

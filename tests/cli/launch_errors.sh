@@ -10,6 +10,13 @@ says ssh --hosts a:0 -- train gen:gmm
 says ssh --hostfile none -- train gen:gmm
 printf '# mine\n\nnode1 slots=two\n' >hosts
 says ssh --hostfile hosts -- train gen:gmm
+printf 'node1 2\n' >hosts
+says ssh --hostfile hosts -- train gen:gmm
+printf 'node1\nnode[2-4,7]\n' >hosts
+says ssh --hostfile hosts -- train gen:gmm
+says ssh --hosts 'node[1-3]' -- train gen:gmm
+says ssh --hosts 'node[1,3]' -- train gen:gmm
+says ssh --hosts a,b train gen:gmm m
 says ssh --hosts a -- train gen:gmm --stepps 3
 says ssh --hosts a -- train gen:gmm --topology ring
 says ssh --hosts a -- train gen:gmm --topology mpi

@@ -30,6 +30,15 @@ static bool is_plain(const char *text, size_t size, const char *others)
 
 static enum err bad_host(const char *text, size_t size, struct why *why)
 {
+    const char *bracket = memchr(text, '[', size);
+
+    /* node[1-3]; not [::1], nor me@[::1]. */
+    if (bracket != NULL && bracket > text && bracket[-1] != '@')
+        return why_set(why, ERR_FORMAT,
+                       "\"%.*s\" is a list as Slurm writes it; `scontrol show "
+                       "hostnames 'LIST' > hosts` writes a host on each line, "
+                       "for --hostfile hosts",
+                       (int)(size < 80 ? size : 80), text);
     return why_set(why, ERR_FORMAT,
                    "\"%.*s\" is no host; write [user@]host, with letters, "
                    "digits, dots and dashes; other ways to say it go into "
@@ -158,7 +167,9 @@ static enum err read_more(const char *text, size_t size, uint32_t *slots,
     const char *const end = text + size;
 
     while (text < end) {
-        const size_t key = strcspn(text, BLANKS "=");
+        const size_t word = strcspn(text, BLANKS "=");
+        const size_t left = (size_t)(end - text);
+        const size_t key = word < left ? word : left;
         const char *value = text + key + strspn(text + key, BLANKS);
         size_t which = 0, length;
         enum err err;
@@ -167,6 +178,10 @@ static enum err read_more(const char *text, size_t size, uint32_t *slots,
                (strlen(known[which]) != key ||
                 strncmp(text, known[which], key) != 0))
             which++;
+        if (read_number(text, key) > 0 && key == left)
+            return why_set(why, ERR_FORMAT,
+                           "\"%.*s\" after the host; write slots=%.*s",
+                           (int)key, text, (int)key, text);
         if (which == sizeof known / sizeof *known || value >= end ||
             *value != '=')
             return why_set(why, ERR_FORMAT,

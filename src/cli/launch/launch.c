@@ -69,11 +69,12 @@ static enum err check_job(const struct launch *launch, struct why *why)
         return ERR_OK;
     return why_set(why, ERR_SHAPE,
                    "launch what? the job stands behind two dashes: `muster "
-                   "launch %s%s -- train data.svm model.txt`",
+                   "launch %s%s -- train data.svm model.txt%s`",
                    launch->engine->name,
                    launch->engine == &engine_ssh     ? " --hosts node1,node2"
                    : launch->engine == &engine_slurm ? " --workers 4:32"
-                                                     : "");
+                                                     : "",
+                   launch->engine == &engine_ranks ? " --out DIR" : "");
 }
 
 /* Mistakes are found here, before any machine is asked. */

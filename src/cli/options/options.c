@@ -271,6 +271,11 @@ static enum err take_positional(struct options *options, uint32_t index,
     int id;
     enum err err;
 
+    if (index >= options->shape.positional_count && options->shape.rest)
+        return why_set(why, ERR_UNKNOWN,
+                       "%.64s: the job stands behind two dashes: `-- %.64s "
+                       "...`",
+                       word, word);
     if (index >= options->shape.positional_count)
         return why_set(why, ERR_UNKNOWN,
                        "%.64s: one argument too many; --help says which there "
