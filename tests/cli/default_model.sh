@@ -53,3 +53,15 @@ for count in 30 100 101; do
     awk -v n=$count 'BEGIN { print "x,y"; for (i = 0; i < 10 * n; i++) print i "," i % n }' >many.csv
     "$MUSTER" train many.csv 2>&1 | grep 'taken for numbers' || echo "$count: nothing is said"
 done
+# More than ten that are far apart are prices, not names; ten, or a few gaps, are not.
+price() {
+    awk -v n=$1 -v far=$2 'BEGIN { print "x,y"; for (i = 0; i < 10 * n; i++) print i "," 11000 + far * (i % n) }' >price.csv
+    "$MUSTER" train price.csv 2>&1 | grep -o 'model [a-z]* ([^)]*)\|.*taken for.*'
+}
+price 19 1000
+price 11 1000
+price 10 1000
+price 19 2
+price 19 3
+echo "--- a model that was asked for has no hint"
+"$MUSTER" train price.csv --model softmax 2>&1 | grep 'taken for' || echo "nothing is said"

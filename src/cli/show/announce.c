@@ -49,10 +49,55 @@ static void labels_text(const struct setup *setup, char text[TEXT_SIZE])
                    list);
 }
 
+/* Labels that look like classes, but are many or far apart, or one of them is
+ * rare. */
+struct whole_labels {
+    double label[WHOLE_MAX];
+    uint32_t seen[WHOLE_MAX];
+    uint32_t count;
+    uint32_t common; /* Seen as often as classes are. */
+    uint32_t rarest;
+    uint32_t least, most; /* Where these two are. */
+};
+
+/* False: they do not look so. */
+static bool count_labels(const struct dataset *data, struct whole_labels *all)
+{
+    for (uint32_t i = 0; i < data->rows; i++) {
+        uint32_t k = 0;
+
+        while (k < all->count && all->label[k] != data->y[i])
+            k++;
+        if (k == WHOLE_MAX || data->y[i] != floor(data->y[i]))
+            return false;
+        all->label[k] = data->y[i];
+        all->count += k == all->count;
+        all->seen[k]++;
+    }
+    for (uint32_t k = 0; k < all->count; k++) {
+        all->common += all->seen[k] >= LABELS_SEEN_MIN;
+        if (all->seen[k] < all->seen[all->rarest])
+            all->rarest = k;
+        if (all->label[k] < all->label[all->least])
+            all->least = k;
+        if (all->label[k] > all->label[all->most])
+            all->most = k;
+    }
+    return 2 * all->common > all->count;
+}
+
+static bool is_spread(const struct whole_labels *all)
+{
+    return all->count <= LABELS_CLASSES_MAX &&
+           labels_spread(all->label[all->least], all->label[all->most],
+                         all->count);
+}
+
 static const char *model_reason(const struct cli *cli,
                                 const struct setup *setup, char text[TEXT_SIZE])
 {
     const enum origin origin = option_setting(&cli->options, OPT_MODEL)->origin;
+    struct whole_labels all = {0};
 
     if (origin != ORIGIN_DEFAULT || option_given(&cli->options, OPT_SOLVER))
         return "as asked for";
@@ -60,6 +105,9 @@ static const char *model_reason(const struct cli *cli,
         return "two labels";
     if (setup->encoder.classes.categories > 0)
         return "labels are words";
+    if (setup->data.y != NULL && model_ops(setup->model)->regression &&
+        count_labels(&setup->data, &all) && is_spread(&all))
+        return "whole labels that are far apart";
     (void)snprintf(text, TEXT_SIZE,
                    "%sat most %u whole labels, each seen %u times or more",
                    model_ops(setup->model)->classes ? "" : "not ",
@@ -93,53 +141,25 @@ static const char *intercept_text(const struct setup *setup)
                                       : ", w with the intercept";
 }
 
-/* Labels that look like classes, but are many, or one of them is rare. */
-struct whole_labels {
-    double label[WHOLE_MAX];
-    uint32_t seen[WHOLE_MAX];
-    uint32_t count;
-    uint32_t common; /* Seen as often as classes are. */
-    uint32_t rarest;
-};
-
-/* False: they do not look so. */
-static bool count_labels(const struct dataset *data, struct whole_labels *all)
-{
-    for (uint32_t i = 0; i < data->rows; i++) {
-        uint32_t k = 0;
-
-        while (k < all->count && all->label[k] != data->y[i])
-            k++;
-        if (k == WHOLE_MAX || data->y[i] != floor(data->y[i]))
-            return false;
-        all->label[k] = data->y[i];
-        all->count += k == all->count;
-        all->seen[k]++;
-    }
-    for (uint32_t k = 0; k < all->count; k++) {
-        all->common += all->seen[k] >= LABELS_SEEN_MIN;
-        if (all->seen[k] < all->seen[all->rarest])
-            all->rarest = k;
-    }
-    return 2 * all->common > all->count;
-}
-
 /* Many classes, and few rows of one, make numbers of all: that surprises who
  * has classes. */
-static void announce_whole(const struct cli *cli, const struct setup *setup)
+static void announce_numbers(const struct cli *cli, const struct setup *setup)
 {
     struct whole_labels all = {0};
 
-    if (!model_ops(setup->model)->regression || setup->data.y == NULL ||
-        option_given(&cli->options, OPT_MODEL) ||
-        option_given(&cli->options, OPT_SOLVER) ||
-        !count_labels(&setup->data, &all))
+    if (!count_labels(&setup->data, &all))
         return;
     if (all.count > LABELS_CLASSES_MAX)
         say_note(cli,
                  "muster: there are %u whole labels, more than %u, so they are "
                  "taken for numbers; if they are classes, --model softmax",
                  all.count, LABELS_CLASSES_MAX);
+    else if (is_spread(&all))
+        say_note(cli,
+                 "muster: there are %u whole labels, from %.10g to %.10g, so "
+                 "they are taken for numbers; if they are classes, --model "
+                 "softmax",
+                 all.count, all.label[all.least], all.label[all.most]);
     else
         say_note(cli,
                  "muster: there are %u whole labels, but %.10g in %u row%s "
@@ -147,6 +167,21 @@ static void announce_whole(const struct cli *cli, const struct setup *setup)
                  "--model softmax",
                  all.count, all.label[all.rarest], all.seen[all.rarest],
                  all.seen[all.rarest] == 1 ? "" : "s");
+}
+
+/* Whole numbers may be either, and the wrong guess is costly. */
+static void announce_whole(const struct cli *cli, const struct setup *setup)
+{
+    if (option_given(&cli->options, OPT_MODEL) ||
+        option_given(&cli->options, OPT_SOLVER))
+        return;
+    if (model_ops(setup->model)->regression && setup->data.y != NULL)
+        announce_numbers(cli, setup);
+    else if (setup->data.classes > 2 && setup->encoder.classes.categories == 0)
+        say_note(cli,
+                 "muster: the %u whole labels are taken for classes; if they "
+                 "are numbers, --model linear",
+                 setup->data.classes);
 }
 
 /* Rows do not count alike. */

@@ -296,7 +296,8 @@ static void hash_options(struct hasher *hasher,
         options->regression,  options->classes + 2 * options->numbered,
         options->pairs,       options->labels != NULL,
         options->label_count, options->zero_based,
-        LABELS_CLASSES_MAX,   LABELS_SEEN_MIN};
+        LABELS_CLASSES_MAX,   LABELS_SEEN_MIN,
+        LABELS_SPREAD_MIN,    LABELS_SPREAD};
     const double harm = ROUNDING_HARM;
 
     hasher_add_i64(hasher, numbers, sizeof numbers / sizeof *numbers);

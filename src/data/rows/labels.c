@@ -112,12 +112,20 @@ static enum err map_labels(struct dataset *data, const double *labels,
     return ERR_OK;
 }
 
+bool labels_spread(double least, double most, uint32_t count)
+{
+    return count > LABELS_SPREAD_MIN &&
+           most - least + 1 > LABELS_SPREAD * (double)count;
+}
+
 /* Classes, where nobody said what they are? */
 static bool look_like_classes(const struct label_set *set)
 {
     if (set->count == 2)
         return true;
     if (set->count > LABELS_CLASSES_MAX || !all_whole(set->label, set->count))
+        return false;
+    if (labels_spread(set->label[0], set->label[set->count - 1], set->count))
         return false;
     for (uint32_t k = 0; k < set->count; k++)
         if (set->seen[k] < LABELS_SEEN_MIN)

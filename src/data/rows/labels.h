@@ -7,6 +7,9 @@
  *     seen 5 times or more
  *     other                   as read (regression); they are not counted
  *
+ * More than 10 whole numbers that are spread over more than twice as many, as
+ * prices in thousands are, are no classes: names of classes are counted up.
+ *
  * If classes are asked for, all are numbered 0, 1, ..., two of them too.
  */
 #ifndef DATA_LABELS_H
@@ -20,6 +23,8 @@
 
 #define LABELS_CLASSES_MAX 20u /* More, or one rarer, are numbers. */
 #define LABELS_SEEN_MIN    5u
+#define LABELS_SPREAD_MIN  10u /* So many are classes however far apart. */
+#define LABELS_SPREAD      2u
 
 struct label_options {
     bool regression;      /* Keep labels as read, whatever they are. */
@@ -30,6 +35,9 @@ struct label_options {
                              or NULL to find them. */
     uint32_t label_count;
 };
+
+/* Are `count` whole labels from `least` to `most` too far apart for names? */
+bool labels_spread(double least, double most, uint32_t count);
 
 /* Count and map data->y; sets label and classes.  ERR_MISMATCH if a label is
  * not one of options->labels, ERR_NOMEM: with a sentence. */
