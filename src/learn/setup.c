@@ -260,6 +260,27 @@ void setup_know(const struct setup *setup, struct dataset *data)
     threads_free(pool);
 }
 
+static void list_choices(struct setup *setup, const struct recipe *recipe)
+{
+    static const int flags[] = {OPT_BATCH, OPT_BATCH_PER_WORKER, OPT_PASSES,
+                                OPT_OPTIM};
+    const char *given[sizeof flags / sizeof *flags];
+    uint32_t count = 0;
+    size_t used = 0;
+
+    setup->chose[0] = '\0';
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (recipe_given(recipe, flags[i]))
+            given[count++] = recipe_row(flags[i])->name;
+    for (uint32_t i = 0; i < count && used < sizeof setup->chose; i++)
+        used += (size_t)snprintf(
+            setup->chose + used, sizeof setup->chose - used, "%s--%s",
+            i == 0           ? ""
+            : i + 1 == count ? " and "
+                             : ", ",
+            given[i]);
+}
+
 enum err setup_numbers(struct setup *setup, struct recipe *recipe,
                        struct why *why)
 {
@@ -278,6 +299,7 @@ enum err setup_numbers(struct setup *setup, struct recipe *recipe,
         setup->has_valid &&
         (setup->optim.patience > 0 || recipe_text(recipe, OPT_BATCH) != NULL);
     setup->shown_factor = numbers.shown_factor;
+    list_choices(setup, recipe);
     return record_numbers(setup, recipe, why);
 }
 

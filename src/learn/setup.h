@@ -96,6 +96,8 @@ struct setup {
     uint32_t *home_chunk, *home_slot; /* Behind `homes`, which is the code's. */
     struct code_homes homes;
     struct optim_options optim;
+    char chose[48]; /* "--passes and --optim": flags that were given, without
+                       which the optimiser would be another; "": none. */
     double shown_factor; /* Of objectives when they are shown: numbers.h. */
 };
 

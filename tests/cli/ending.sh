@@ -99,6 +99,11 @@ for seed in 1 2 4; do
 done
 "$MUSTER" train gen:digits:256 --net "dense64 relu dense10" --steps 6 --lr 1e-6 -q 2>&1 | grep ended
 "$MUSTER" train gen:digits:256 --net "dense32 relu dense10" --steps 60 --lr 1000 -q 2>&1 | grep -A 1 ended | sed 's/was [0-9.]*/was N/; /steps/d'
+echo "--- who gave passes reads of them"
+seq 300 | awk '{ x = $1 * 37 % 101; printf "%d,%.1f\n", x, 1000 * x + $1 % 7 }' >passes.csv
+for flags in "--epochs 4" "--passes 4 --lr 1e-12" "--passes 4 --lr 100" "--passes 4 --optim agd" "--steps 4 --optim gd"; do
+    "$MUSTER" train passes.csv -q $flags | grep -o "give it more.*\|leave out.*"
+done
 echo "--- whose numbers run away is told what to turn down, alone and with workers"
 wild() { "$MUSTER" train gen:linear:300,5 n.safetensors --net "dense8 relu dense1" "$@" -q 2>&1 | sed 's/step [0-9]*/step N/'; test -e n.safetensors && echo "saved"; }
 wild --optim gd --lr 1e5

@@ -18,11 +18,6 @@
 #include "learn/family/unfinished.h"
 #include "node/fixed/noise.h"
 
-static bool chose_optim(const struct run *run)
-{
-    return option_given(&run->cli->options, OPT_OPTIM);
-}
-
 /* Steps near an optimum: of a model that is no better than a constant another
  * line says what helps. */
 static const char *near_advice(const struct setup *setup,
@@ -37,8 +32,11 @@ static const char *near_advice(const struct setup *setup,
                  "--passes and a rate that falls (--schedule)";
 }
 
+#define ADVICE_SIZE 96u
+
 static const char *advice(const struct run *run,
-                          const struct train_result *result)
+                          const struct train_result *result,
+                          char text[ADVICE_SIZE])
 {
     const struct setup *const setup = run->setup;
 
@@ -52,8 +50,13 @@ static const char *advice(const struct run *run,
         return "give it more --steps";
     if (setup->optim.sampler.kind != SAMPLER_WHOLE)
         return near_advice(setup, result);
-    return chose_optim(run) ? "give it more --steps, or leave out --optim"
-                            : "give it more --steps";
+    if (setup->chose[0] == '\0')
+        return "give it more --steps";
+    (void)snprintf(text, ADVICE_SIZE, "give it more --%s, or leave out %s",
+                   option_given(&run->cli->options, OPT_PASSES) ? "passes"
+                                                                : "steps",
+                   setup->chose);
+    return text;
 }
 
 /* "a" of a table, or the constant that was added to the rows. */
@@ -95,7 +98,7 @@ static void not_converged(const struct run *run,
 {
     const struct setup *const setup = run->setup;
     const struct optim_outcome *outcome = &result->outcome;
-    char text[UNFINISHED_TEXT];
+    char text[UNFINISHED_TEXT], helps[ADVICE_SIZE];
 
     if (!setup_family(setup)->converges) {
         (void)printf("%s %u%s\n",
@@ -117,7 +120,7 @@ static void not_converged(const struct run *run,
         (void)printf("NOT CONVERGED: all %u steps are made, |gradient| %.2g; "
                      "%s\n",
                      result->steps, outcome->gradient_norm,
-                     advice(run, result));
+                     advice(run, result, helps));
     else if (outcome->end == OPTIM_STALLED)
         stalled_text(setup, outcome);
     else
@@ -231,15 +234,15 @@ static void diverged_text(const struct run *run,
 {
     const struct setup *const setup = run->setup;
     char text[FAILURE_TEXT];
+    const bool choice =
+        setup_family(setup)->converges && setup->chose[0] != '\0';
 
-    (void)printf("DIVERGED: the objective was %.6g at the start; %s%s\n",
+    (void)printf("DIVERGED: the objective was %.6g at the start; %s%s%s\n",
                  result->outcome.objective_first * setup->shown_factor,
                  setup_family(setup)->converges
                      ? "a smaller --lr helps"
                      : failure_advice(&setup->optim, text),
-                 setup_family(setup)->converges && chose_optim(run)
-                     ? ", or leave out --optim"
-                     : "");
+                 choice ? ", or leave out " : "", choice ? setup->chose : "");
 }
 
 static void constant_text(const struct setup *setup,

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "learn/family/family.h"
@@ -194,14 +195,16 @@ static void rate_advice(const struct setup *setup, char *text, size_t size)
     else
         (void)snprintf(
             text, size, "another --lr than %.6g, more --%s", optim->rate,
-            optim->sampler.kind == SAMPLER_WHOLE ? "steps" : "passes");
+            optim->sampler.kind == SAMPLER_WHOLE &&
+                    strstr(setup->chose, "--passes") == NULL
+                ? "steps"
+                : "passes");
 }
 
 /* Left to themselves, these find the optimum where sums are exact. */
 static void linear_advice(const struct setup *setup, char *text, size_t size)
 {
     const struct optim_options *const optim = &setup->optim;
-    const bool whole = optim->sampler.kind == SAMPLER_WHOLE;
     char rate[192];
 
     if (optim->kind == OPTIM_LBFGS || optim->kind == OPTIM_NEWTON ||
@@ -210,18 +213,18 @@ static void linear_advice(const struct setup *setup, char *text, size_t size)
         return;
     }
     rate_advice(setup, rate, sizeof rate);
-    if (setup->exactness == EXACT_APPROX)
+    if (setup->exactness == EXACT_APPROX || setup->chose[0] == '\0')
         (void)snprintf(text, size, "try %s", rate);
     else
-        (void)snprintf(text, size, "leave out %s--optim, or try %s",
-                       whole ? "" : "--batch and ", rate);
+        (void)snprintf(text, size, "leave out %s, or try %s", setup->chose,
+                       rate);
 }
 
 const char *constant_sentence(const struct setup *setup,
                               const struct train_result *result,
                               char text[CONSTANT_TEXT])
 {
-    char said[192], advice[256];
+    char said[192], advice[288];
 
     if (!result->constant.judged || result->constant.beaten ||
         fit_diverged(result))
