@@ -104,7 +104,7 @@ json_t *result_json(const struct run *run, const struct train_result *result,
                   hash_json(&result->hash), "steps", (json_int_t)result->steps,
                   "elapsed_s", result->elapsed_s);
 
-    ending_json(setup, result, object);
+    ending_json(run, result, object);
     (void)json_object_set_new(object, "metrics",
                               metrics_object(setup->has_test
                                                  ? &run->metrics.test

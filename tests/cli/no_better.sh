@@ -32,3 +32,15 @@ echo "--- rows that are nobody's to look at, and linear models that converged, a
 echo "--- a hair above the start is no better, but has not diverged"
 seq 30 | awk '{ print ($1 * 37 % 101) / 1e30 "," $1 % 3 }' >tiny.csv
 said tiny.csv --net dense3 --scale none --batch 8 --steps 2
+echo "--- who says one class of every row is told so, converged or not"
+seq 300 | awk 'BEGIN { print "a,b,y" } { print $1 * 37 % 101 / 101 "," $1 * 53 % 97 / 97 "," ($1 % 100 == 50 ? "yes" : "no") }' >three.csv
+for model in logistic svm softmax; do
+    said three.csv --model $model
+done
+sed 's/yes/a/; s/no/z/' three.csv >last.csv
+said last.csv
+said three.csv --class-weight balanced
+said three.csv --class-weight no=1,yes=2
+awk -F, -v OFS=, 'NR % 50 == 7 { $3 = "perhaps" } 1' three.csv >more.csv
+said more.csv
+"$MUSTER" train three.csv -q --format json --scale standard | python3 -c 'import json, sys; print(json.load(sys.stdin).get("warning"))'

@@ -245,12 +245,15 @@ static void diverged_text(const struct run *run,
                  choice ? ", or leave out " : "", choice ? setup->chose : "");
 }
 
-static void constant_text(const struct setup *setup,
+static void constant_text(const struct run *run,
                           const struct train_result *result)
 {
     char text[CONSTANT_TEXT];
 
-    if (constant_sentence(setup, result, text) != NULL)
+    if (constant_sentence(run->setup, result, text) != NULL ||
+        (!fit_diverged(result) &&
+         constant_class_sentence(run->setup, &run->metrics.train, text) !=
+             NULL))
         (void)printf("           %s\n", text);
 }
 
@@ -302,7 +305,7 @@ void ending_text(const struct run *run, const struct train_result *result)
         not_converged(run, result);
     if (outcome->end == OPTIM_CONVERGED && setup_family(setup)->converges)
         held_text(setup, result);
-    constant_text(setup, result);
+    constant_text(run, result);
     best_text(setup, result);
     noise_text(result);
     if (!fit_diverged(result) && has_no_least(setup, outcome))
@@ -334,10 +337,11 @@ void ending_folds(const struct setup *setup, const struct trial *trial)
                      nothing);
 }
 
-/* What muster_info says of it, too. */
-static void warning_json(const struct setup *setup,
+/* What muster_info says of it, too, but for what only metrics tell. */
+static void warning_json(const struct run *run,
                          const struct train_result *result, json_t *object)
 {
+    const struct setup *const setup = run->setup;
     char text[CONSTANT_TEXT];
 
     static_assert(HELD_TEXT <= CONSTANT_TEXT &&
@@ -345,13 +349,16 @@ static void warning_json(const struct setup *setup,
                   "one room for all of them");
     if (constant_sentence(setup, result, text) != NULL ||
         unfinished_sentence(setup, result, text) != NULL ||
-        held_sentence(setup, result, text) != NULL)
+        held_sentence(setup, result, text) != NULL ||
+        (!fit_diverged(result) &&
+         constant_class_sentence(setup, &run->metrics.train, text) != NULL))
         (void)json_object_set_new(object, "warning", json_string(text));
 }
 
-void ending_json(const struct setup *setup, const struct train_result *result,
+void ending_json(const struct run *run, const struct train_result *result,
                  json_t *object)
 {
+    const struct setup *const setup = run->setup;
     const struct optim_outcome *outcome = &result->outcome;
 
     (void)json_object_set_new(
@@ -387,6 +394,6 @@ void ending_json(const struct setup *setup, const struct train_result *result,
     if (result->held.judged)
         (void)json_object_set_new(object, "weights_left",
                                   json_number(result->held.left));
-    warning_json(setup, result, object);
+    warning_json(run, result, object);
     noise_json(result, object);
 }

@@ -23,7 +23,7 @@
 void ending_text(const struct run *run, const struct train_result *result);
 /* ... and the keys objective, objective_at_model, converged, end, gradient_norm
  * and excess; of networks beats_constant. */
-void ending_json(const struct setup *setup, const struct train_result *result,
+void ending_json(const struct run *run, const struct train_result *result,
                  json_t *object);
 
 /* Of folds what `train` alone would say is wrong, once: columns that slow those

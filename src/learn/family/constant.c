@@ -15,6 +15,8 @@
 
 /* Scores of networks are floats: those of a constant may miss it by so much. */
 #define ROUNDING 1e-6
+/* Classes whose most frequent one has so many times its even share. */
+#define UNEVEN 1.2
 
 static double weight_of(const struct dataset *data, uint32_t i)
 {
@@ -88,9 +90,11 @@ static void shares(const struct dataset *data, const struct model_ops *model,
         count++;
     }
     constant->loss = least(model, weight, data->classes, all);
-    for (uint32_t k = 0; k < data->classes; k++)
+    for (uint32_t k = 0; k < data->classes; k++) {
+        constant->present += rows[k] > 0;
         if (rows[k] > most)
             most = rows[k];
+    }
     if (count > 0)
         constant->share = (double)most / count;
 }
@@ -235,5 +239,42 @@ const char *constant_sentence(const struct setup *setup,
         network_advice(setup, advice, sizeof advice);
     (void)snprintf(text, CONSTANT_TEXT, "%s: %s",
                    beside(setup, result, said, sizeof said), advice);
+    return text;
+}
+
+/* Who is right of as many rows as there are of the most frequent class, and of
+ * the classes finds one whole and no other, says that one only.  Recall is that
+ * of the second of two classes, or the mean of more. */
+static bool says_one(const struct constant *constant, uint32_t classes,
+                     const struct metrics *metrics)
+{
+    if (constant->present < 2 ||
+        fabs(metrics->accuracy - constant->share) > ROUNDING / UINT32_MAX)
+        return false;
+    return classes == 2 ? metrics->recall == 0 || metrics->recall == 1
+                        : fabs(metrics->recall * constant->present - 1) <
+                              ROUNDING;
+}
+
+const char *constant_class_sentence(const struct setup *setup,
+                                    const struct metrics *metrics,
+                                    char text[CONSTANT_TEXT])
+{
+    const struct model_ops *const model = model_ops(setup->model);
+    struct constant constant;
+
+    if (model->regression || setup->hollow || setup->data.y == NULL ||
+        constant_of(&setup->data, model, &constant) != ERR_OK ||
+        !says_one(&constant, setup->data.classes, metrics))
+        return NULL;
+    (void)snprintf(text, CONSTANT_TEXT,
+                   "the model is no better than saying the most frequent class "
+                   "of every row, and says nothing else (accuracy %.4g)%s",
+                   metrics->accuracy,
+                   setup->data.weight == NULL &&
+                           constant.share * constant.present > UNEVEN
+                       ? ": --class-weight balanced makes rare classes count "
+                         "as much"
+                       : "");
     return text;
 }

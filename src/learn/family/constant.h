@@ -13,6 +13,7 @@ struct constant {
     double loss;  /* Sum over rows, each times its weight: half the squared
                      error, or the model's loss. */
     double share; /* Of the most frequent class among the rows; 0: numbers. */
+    uint32_t present; /* Classes of which there are rows. */
 };
 
 /* Of rows that are here, two classes being 0 and 1, or -1 and 1.  ERR_NOMEM. */
@@ -31,5 +32,11 @@ MUST_CHECK enum err constant_judge(const struct setup *setup, double loss,
 const char *constant_sentence(const struct setup *setup,
                               const struct train_result *result,
                               char text[CONSTANT_TEXT]);
+
+/* The same of a model that says the most frequent class of every training row,
+ * whatever its loss and whether it converged; by its metrics of these rows. */
+const char *constant_class_sentence(const struct setup *setup,
+                                    const struct metrics *metrics,
+                                    char text[CONSTANT_TEXT]);
 
 #endif /* LEARN_CONSTANT_H */
