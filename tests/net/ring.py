@@ -163,6 +163,9 @@ def asked(tap):
     report = run("report", "asked")
     tap.ok(report.returncode == 0 and "uncoded" not in report.stdout,
            "a report of a ring says nothing of codes", report)
+    page = Path("asked/report.html").read_text(encoding="utf8")
+    tap.ok('"ring":true' in page and "its matrix is not" not in page,
+           "... and its page misses no matrix")
 
 
 def one_here(tap):

@@ -411,7 +411,8 @@ static json_t *matrix_json(const struct code *code)
     return codes_matrix(code);
 }
 
-static json_t *code_json(const json_t *part)
+/* A ring has no code, and so no matrix and no note. */
+static json_t *code_json(const json_t *part, bool ring)
 {
     const json_t *from = json_object_get(part, "code");
     const uint32_t slots = (uint32_t)report_whole(part, "slots");
@@ -421,6 +422,8 @@ static json_t *code_json(const json_t *part)
     struct code code = {0};
     char note[NOTE_SIZE] = "its matrix is not in the run's folder";
 
+    if (ring)
+        return object;
     if (slots > 0 && report_spec(from, slots, &spec) == ERR_OK &&
         code_build(&code, &spec, slots, (uint32_t)report_whole(part, "chunks"),
                    NULL) == ERR_OK) {
@@ -560,6 +563,7 @@ static void add_history(json_t *data, const char *folder)
                                     .steps = json_array(),
                                     .events = json_array(),
                                     .points = json_array()};
+    const bool ring = ring_folder_is(folder);
     struct report_steps seen;
     json_t *last = json_object();
     json_t *result;
@@ -567,9 +571,10 @@ static void add_history(json_t *data, const char *folder)
 
     read_parts(&reader, folder, &last);
     seen = (struct report_steps){reader.names, reader.steps};
+    (void)json_object_set_new(data, "ring", json_boolean(ring));
     (void)json_object_set_new(
         data, "hindsight",
-        ring_folder_is(folder)
+        ring
             ? json_pack("{s:s}", "note",
                         "Codes are a coordinator's: peers of a ring share the "
                         "chunks of a step evenly.")
@@ -586,7 +591,7 @@ static void add_history(json_t *data, const char *folder)
     metric = json_object_get(last, "metric");
     (void)json_object_set(data, "metric_name",
                           json_is_string(metric) ? metric : json_null());
-    (void)json_object_set_new(data, "code", code_json(last));
+    (void)json_object_set_new(data, "code", code_json(last, ring));
     result = json_object_get(last, "result");
     (void)json_object_set(data, "result",
                           json_is_object(result) ? result : json_null());

@@ -76,6 +76,7 @@ static void open_step(struct history *history, const struct trace *trace)
     if (history->began_at == TIME_NEVER)
         history->began_at = trace->now;
     history->opened_at = trace->now;
+    history->step = trace->key.step;
     for (uint32_t i = 0; i < history->columns; i++)
         history->row[i] = (struct history_cell){
             .answered_us =
@@ -87,20 +88,40 @@ static int32_t clip(int64_t us)
     return us < 0 ? 0 : us > INT32_MAX ? INT32_MAX : (int32_t)us;
 }
 
-static void answered(struct history *history, uint32_t at,
+static void answered(struct history_cell *cell, time_us opened_at,
                      const struct trace *trace)
 {
-    struct history_cell *cell = &history->row[at];
     const double compute =
         (double)trace->answer.compute_us * (1 + trace->answer.delay_factor);
 
-    cell->answered_us = clip(trace->now - history->opened_at);
+    cell->answered_us = clip(trace->now - opened_at);
     if (trace->kind != TRACE_TALLY)
         return; /* It came second: only when is known. */
     cell->compute_us =
         clip((int64_t)cell->compute_us +
              (compute < (double)INT32_MAX ? (int64_t)compute : INT32_MAX));
     cell->chunks += (uint32_t)trace->b;
+}
+
+/* Peers of a ring tell of their own work, and may do so when others have told
+ * of the step's end already: it belongs to the step that it names. */
+static void told_late(struct history *history, uint32_t at,
+                      const struct trace *trace)
+{
+    uint32_t low = 0, high = history->step_count;
+
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+
+        if (history->steps[middle].opened < trace->key.step)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < history->step_count &&
+        history->steps[low].opened == trace->key.step)
+        answered(&history->cells[(size_t)low * history->columns + at],
+                 history->began_at + history->steps[low].at_us, trace);
 }
 
 /* Every second one goes; the first stays, where the run began. */
@@ -131,6 +152,7 @@ static void commit(struct history *history, const struct trace *trace,
     if (trace->key.step % history->stride == 0 || history->step_count == 0) {
         history->steps[history->step_count] = (struct history_step){
             .step = trace->key.step,
+            .opened = history->step,
             .rounds = history->rounds,
             .at_us = history->opened_at - history->began_at,
             .took_us = trace->now - history->opened_at,
@@ -187,9 +209,13 @@ static void note_worker(struct history *history, const struct trace *trace)
         history->here[at] = true;
     else if (trace->kind == TRACE_DIED || trace->kind == TRACE_LEFT)
         history->here[at] = false;
-    else if ((trace->kind == TRACE_TALLY || trace->kind == TRACE_DUPLICATE) &&
-             history->opened_at != TIME_NEVER)
-        answered(history, at, trace);
+    else if (trace->kind != TRACE_TALLY && trace->kind != TRACE_DUPLICATE)
+        return;
+    else if (trace->link < 0 && (history->opened_at == TIME_NEVER ||
+                                 trace->key.step != history->step))
+        told_late(history, at, trace);
+    else if (history->opened_at != TIME_NEVER)
+        answered(&history->row[at], history->opened_at, trace);
 }
 
 void history_event(struct history *history, const struct trace *trace,

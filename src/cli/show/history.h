@@ -33,7 +33,8 @@ struct history_cell {
 };
 
 struct history_step {
-    uint32_t step;
+    uint32_t step;   /* Its number when it ended, ... */
+    uint32_t opened; /* ... and when its first round opened. */
     uint32_t rounds;
     int64_t at_us; /* Opened, from the run's first opening. */
     int64_t took_us;
@@ -59,7 +60,8 @@ struct history {
     uint32_t columns; /* Room for so many workers, fixed at the first step. */
     uint32_t stride;
     time_us began_at, opened_at; /* TIME_NEVER = not yet. */
-    uint32_t rounds;             /* Of the step at hand. */
+    uint32_t step;               /* The one at hand, ... */
+    uint32_t rounds;             /* ... and its rounds. */
     struct history_event events[HISTORY_EVENTS];
     uint32_t event_count;
     uint64_t events_lost;

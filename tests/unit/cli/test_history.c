@@ -75,6 +75,63 @@ static void test_one_step(void **state)
     history_close(&history);
 }
 
+/* A peer of a ring, of its own work in the step that opened with this number. */
+static void told(struct history *history, time_us now, const char *name,
+                 uint32_t step)
+{
+    struct trace trace = make(TRACE_TALLY, now, name);
+
+    trace.link = -1;
+    trace.b = 2;
+    trace.key.step = step;
+    trace.answer.compute_us = 5;
+    history_event(history, &trace, 1);
+}
+
+static void opened(struct history *history, time_us now, uint32_t step)
+{
+    struct trace trace = make(TRACE_ROUND, now, "");
+
+    trace.key.step = step;
+    history_event(history, &trace, 1);
+}
+
+/* Peers tell by pipes of their own: of a step that ended, and of one that
+ * another peer has told the end of before the next opens. */
+static void test_peers_tell_late(void **state)
+{
+    struct history history;
+    const struct history_cell *cells;
+
+    (void)state;
+    history_init(&history);
+    tell(&history, TRACE_JOINED, 5, "a");
+    tell(&history, TRACE_JOINED, 6, "b");
+    opened(&history, 1000, 0);
+    told(&history, 1010, "a", 0);
+    committed(&history, 1040, 1);
+    told(&history, 1050, "b", 0);
+    opened(&history, 1060, 1);
+    committed(&history, 1090, 2);
+    opened(&history, 1100, 2);
+    told(&history, 1120, "a", 1);
+    told(&history, 1130, "a", 2);
+    told(&history, 1140, "b", 7); /* Of a step that is not kept. */
+    committed(&history, 1150, 3);
+    cells = history.cells;
+    assert_int_equal(cells[0].answered_us, 10);
+    assert_int_equal(cells[1].answered_us, 50);
+    assert_int_equal(cells[1].chunks, 2);
+    cells += history.columns;
+    assert_int_equal(cells[0].answered_us, 60);
+    assert_int_equal(cells[1].answered_us, -1);
+    cells += history.columns;
+    assert_int_equal(cells[0].answered_us, 30);
+    assert_int_equal(cells[0].chunks, 2);
+    assert_int_equal(cells[1].answered_us, -1);
+    history_close(&history);
+}
+
 static void test_long_runs_are_thinned_evenly(void **state)
 {
     struct history history;
@@ -176,6 +233,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_one_step),
+        cmocka_unit_test(test_peers_tell_late),
         cmocka_unit_test(test_long_runs_are_thinned_evenly),
         cmocka_unit_test(test_many_workers_are_bounded),
         cmocka_unit_test(test_as_json),
