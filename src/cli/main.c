@@ -222,7 +222,9 @@ static int unknown_command(const struct cli *cli, const char *typed)
 
     for (size_t i = 0; i < COMMANDS; i++)
         names[i] = commands[i].name;
-    near = nearest_name(typed, names, COMMANDS);
+    near = strcmp(typed, "fit") == 0 || strcmp(typed, "run") == 0
+               ? "train"
+               : nearest_name(typed, names, COMMANDS);
     if (near != NULL)
         return say_error(cli, EXIT_USAGE,
                          "no command %.48s; did you mean `muster %s`?", typed,

@@ -11,3 +11,10 @@ try train t.csv --drop AGE
 try train t.csv --weight far
 try train t.csv --categorical fare
 try train t.csv --label species
+for flag in --penalty --nproc_per_node --ntasks --hostfile --hosts; do
+    try train t.csv $flag 1
+done
+try train t.csv --solver lbfgs
+try fit t.csv
+try run t.csv
+try reproduce gradient-codin

@@ -38,7 +38,6 @@ static const struct foreign {
 } foreign[] = {
     {"lambda", OPT_L2},
     {"alpha", OPT_L2},
-    {"penalty", OPT_L2},
     {"reg", OPT_L2},
     {"target", OPT_LABEL},
     {"y", OPT_LABEL},
@@ -82,6 +81,21 @@ static const struct foreign {
     {"output", OPT_PREDICTIONS},
     {"m", OPT_MODEL_FILE},
     {"proba", OPT_PROBABILITY},
+};
+
+/* What is no single option here. */
+static const struct hint {
+    const char *name;
+    int id; /* For commands that take this one. */
+    const char *text;
+} hints[] = {
+    {"penalty", OPT_L2, "--l2 is that of squares, and there is no L1"},
+    {"nproc-per-node", OPT_N, "-n starts workers on this machine"},
+    {"ntasks", OPT_N,
+     "-n starts workers on this machine, `muster launch slurm` on others"},
+    {"hostfile", OPT_N, "`muster launch ssh` starts workers on other machines"},
+    {"hosts", OPT_N,
+     "`muster launch ssh --hosts` starts workers on other machines"},
 };
 
 /* The option, by this one of its names. */
@@ -143,13 +157,18 @@ static enum err unknown(const struct options *options, const char *typed,
 
     if (strcmp(typed, "C") == 0 && option_takes(options, OPT_GRID))
         return why_set(why, ERR_UNKNOWN,
-                       "no option -C; --grid l2=0.001,0.01,0.1 finds a good "
-                       "penalty; -c and --grid c=0.1,1,10 are LIBLINEAR's "
+                       "no option -C; scikit-learn's C is --l2 1/(2 C rows); "
+                       "--grid l2=0.001,0.01,0.1 finds a good penalty; -c and --grid c=0.1,1,10 are LIBLINEAR's "
                        "cost, without an intercept unless -B 1 is given");
     if (strcmp(typed, "version") == 0)
         return why_set(why, ERR_UNKNOWN,
                        "no option --version here; `muster --version` tells");
 
+    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
+        if (option_takes(options, hints[i].id) &&
+            nearest_distance(typed, hints[i].name) == 0)
+            return why_set(why, ERR_UNKNOWN, "no option --%s; %s", typed,
+                           hints[i].text);
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
         if (option_takes(options, foreign[i].id) &&
             nearest_distance(typed, foreign[i].name) == 0)
@@ -256,6 +275,11 @@ static enum err take_flag(struct options *options, const char *word,
         value = next;
         *took = true;
     }
+    if (id == OPT_SOLVER && isalpha((unsigned char)value[0]))
+        return why_set(why, ERR_RANGE,
+                       "--solver %.32s: it takes LIBLINEAR's number of a type; "
+                       "the optimiser is --optim, as in --optim lbfgs",
+                       value);
     if (id == OPT_CONFIG && origin == ORIGIN_FILE)
         return why_set(why, ERR_RANGE,
                        "--config: a file of flags cannot name another; put its "

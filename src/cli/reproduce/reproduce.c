@@ -65,10 +65,10 @@ static int unknown(const struct cli *cli, const char *name)
         names[i] = experiments[i]->name;
     near = nearest_name(name, names, EXPERIMENTS);
     return say_error(cli, EXIT_USAGE,
-                     "reproduce: there is no experiment %.60s%s%s%s; `muster "
+                     "reproduce: there is no experiment %.60s%s%s%s `muster "
                      "reproduce` lists them",
                      name, near != NULL ? "; did you mean " : "",
-                     near != NULL ? near : "", near != NULL ? "?" : "");
+                     near != NULL ? near : "", near != NULL ? "?" : ";");
 }
 
 static void note_run(void *context, const char *program, const char *words)
