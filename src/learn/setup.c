@@ -273,12 +273,12 @@ static void list_choices(struct setup *setup, const struct recipe *recipe)
         if (recipe_given(recipe, flags[i]))
             given[count++] = recipe_row(flags[i])->name;
     for (uint32_t i = 0; i < count && used < sizeof setup->chose; i++)
-        used += (size_t)snprintf(
-            setup->chose + used, sizeof setup->chose - used, "%s--%s",
-            i == 0           ? ""
-            : i + 1 == count ? " and "
-                             : ", ",
-            given[i]);
+        used += (size_t)snprintf(setup->chose + used,
+                                 sizeof setup->chose - used, "%s--%s",
+                                 i == 0           ? ""
+                                 : i + 1 == count ? " and "
+                                                  : ", ",
+                                 given[i]);
 }
 
 enum err setup_numbers(struct setup *setup, struct recipe *recipe,

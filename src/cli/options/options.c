@@ -158,7 +158,8 @@ static enum err unknown(const struct options *options, const char *typed,
     if (strcmp(typed, "C") == 0 && option_takes(options, OPT_GRID))
         return why_set(why, ERR_UNKNOWN,
                        "no option -C; scikit-learn's C is --l2 1/(2 C rows); "
-                       "--grid l2=0.001,0.01,0.1 finds a good penalty; -c and --grid c=0.1,1,10 are LIBLINEAR's "
+                       "--grid l2=0.001,0.01,0.1 finds a good penalty; -c and "
+                       "--grid c=0.1,1,10 are LIBLINEAR's "
                        "cost, without an intercept unless -B 1 is given");
     if (strcmp(typed, "version") == 0)
         return why_set(why, ERR_UNKNOWN,

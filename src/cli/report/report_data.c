@@ -574,11 +574,10 @@ static void add_history(json_t *data, const char *folder)
     (void)json_object_set_new(data, "ring", json_boolean(ring));
     (void)json_object_set_new(
         data, "hindsight",
-        ring
-            ? json_pack("{s:s}", "note",
-                        "Codes are a coordinator's: peers of a ring share the "
-                        "chunks of a step evenly.")
-            : report_hindsight(&seen, last));
+        ring ? json_pack("{s:s}", "note",
+                         "Codes are a coordinator's: peers of a ring share the "
+                         "chunks of a step evenly.")
+             : report_hindsight(&seen, last));
     drop_cells(reader.steps);
     (void)json_object_set_new(data, "workers", reader.names);
     (void)json_object_set_new(data, "steps", reader.steps);

@@ -197,12 +197,12 @@ static void rate_advice(const struct setup *setup, char *text, size_t size)
             "a weight by about %.3g, and the mean is %.3g",
             optim->rate, optim->steps, optim_name(optim->kind), reach, mean);
     else
-        (void)snprintf(
-            text, size, "another --lr than %.6g, more --%s", optim->rate,
-            optim->sampler.kind == SAMPLER_WHOLE &&
-                    strstr(setup->chose, "--passes") == NULL
-                ? "steps"
-                : "passes");
+        (void)snprintf(text, size, "another --lr than %.6g, more --%s",
+                       optim->rate,
+                       optim->sampler.kind == SAMPLER_WHOLE &&
+                               strstr(setup->chose, "--passes") == NULL
+                           ? "steps"
+                           : "passes");
 }
 
 /* Left to themselves, these find the optimum where sums are exact. */
@@ -251,9 +251,9 @@ static bool says_one(const struct constant *constant, uint32_t classes,
     if (constant->present < 2 ||
         fabs(metrics->accuracy - constant->share) > ROUNDING / UINT32_MAX)
         return false;
-    return classes == 2 ? metrics->recall == 0 || metrics->recall == 1
-                        : fabs(metrics->recall * constant->present - 1) <
-                              ROUNDING;
+    return classes == 2
+               ? metrics->recall == 0 || metrics->recall == 1
+               : fabs(metrics->recall * constant->present - 1) < ROUNDING;
 }
 
 const char *constant_class_sentence(const struct setup *setup,

@@ -75,7 +75,7 @@ static void test_one_step(void **state)
     history_close(&history);
 }
 
-/* A peer of a ring, of its own work in the step that opened with this number. */
+/* A peer of a ring tells of its work in the step that opened as this one. */
 static void told(struct history *history, time_us now, const char *name,
                  uint32_t step)
 {
