@@ -342,9 +342,15 @@ static enum err check_ways(const char *path, struct why *why)
     int size;
     enum err err;
 
-    if (!file_absolute(".", here, sizeof here) ||
-        !file_absolute(path, real, sizeof real))
+    if (!file_absolute(".", here, sizeof here))
         return file_read_failed(why, path, errno);
+    if (!file_absolute(path, real, sizeof real)) {
+        /* Below a private folder of another user there are no names to
+         * follow: what was checked must do. */
+        if (errno == EACCES && path[0] != '/')
+            return ERR_OK;
+        return file_read_failed(why, path, errno);
+    }
     size = path[0] == '/' ? snprintf(said, sizeof said, "%s", path)
                           : snprintf(said, sizeof said, "%s/%s", here, path);
     if (size < 0 || (size_t)size >= sizeof said)
