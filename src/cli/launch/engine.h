@@ -105,6 +105,9 @@ struct launch {
 
 struct engine {
     const char *name;
+    /* For sentences: its options before the job and behind it; why -n, workers
+     * beside the coordinator, is refused, NULL if it is not. */
+    const char *example, *example_job, *no_local;
     /* Those of `muster launch` that mean something to it; 0: none.  What is in
      * another's list alone is refused. */
     int options[ENGINE_OPTIONS];
@@ -154,8 +157,8 @@ launch_trouble(struct launch *launch, const struct station *station,
  *
  *     lock         the training has it before it reads its rows (cli/train.c)
  *     launch.lock  a launcher has it before it looks at anything there, while
- *                  it lives: `launch ssh` and rank 0 longer than their
- * training, `launch slurm` until both jobs are submitted
+ *                  it lives: `launch ssh` and rank 0 beyond the training's
+ *                  end, `launch slurm` until both jobs are submitted
  *
  * So of two launches one begins, and the other finds either lock held and goes,
  * without having drawn a key, written a script or removed a file.  They are

@@ -298,9 +298,8 @@ enum err hosts_parse(struct hosts *hosts, const char *list, struct why *why)
 static void name_slot(const struct host *host, uint32_t number,
                       char name[NAME_SIZE])
 {
-    char text[HOST_LETTERS + 1];
-
     const char first[2] = {host->name[0], '\0'};
+    char text[HOST_LETTERS + 1];
 
     (void)snprintf(text, sizeof text, "%s%s",
                    codec_name_valid(first) ? "" : "host", host->name);

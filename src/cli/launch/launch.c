@@ -70,11 +70,8 @@ static enum err check_job(const struct launch *launch, struct why *why)
     return why_set(why, ERR_SHAPE,
                    "launch what? the job stands behind two dashes: `muster "
                    "launch %s%s -- train data.svm model.txt%s`",
-                   launch->engine->name,
-                   launch->engine == &engine_ssh     ? " --hosts node1,node2"
-                   : launch->engine == &engine_slurm ? " --workers 4:32"
-                                                     : "",
-                   launch->engine == &engine_ranks ? " --out DIR" : "");
+                   launch->engine->name, launch->engine->example,
+                   launch->engine->example_job);
 }
 
 /* Mistakes are found here, before any machine is asked. */
@@ -111,18 +108,14 @@ static enum err check_topology(const struct launch *launch, struct why *why)
 /* Workers beside the coordinator are none that this engine starts. */
 static enum err check_local(const struct launch *launch, struct why *why)
 {
-    const bool ssh = launch->engine == &engine_ssh;
+    const uint64_t count = option_count(&launch->job.options, OPT_N);
 
-    if (launch->engine == &engine_ranks ||
-        option_count(&launch->job.options, OPT_N) == 0)
+    if (launch->engine->no_local == NULL || count == 0)
         return ERR_OK;
-    return why_set(
-        why, ERR_SHAPE,
-        "-n %llu would start workers on the coordinator's machine, "
-        "beside those of --%s; leave it out%s",
-        (unsigned long long)option_count(&launch->job.options, OPT_N),
-        ssh ? "hosts" : "workers",
-        ssh ? ", or add localhost to the hosts" : "");
+    return why_set(why, ERR_SHAPE,
+                   "-n %llu would start workers on the coordinator's machine, "
+                   "beside those of %s",
+                   (unsigned long long)count, launch->engine->no_local);
 }
 
 enum err launch_check_free(const struct launch *launch, struct why *why)

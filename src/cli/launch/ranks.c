@@ -400,6 +400,8 @@ static int lead(struct launch *launch)
 
 const struct engine engine_ranks = {
     .name = "ranks",
+    .example = "",
+    .example_job = " --out DIR",
     .options = {OPT_WORKERS, OPT_THREADS},
     .parse = find_ranks,
     .follow = follow,

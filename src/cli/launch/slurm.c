@@ -608,6 +608,9 @@ static int slurm_submit(struct launch *launch)
 
 const struct engine engine_slurm = {
     .name = "slurm",
+    .example = " --workers 4:32",
+    .example_job = "",
+    .no_local = "--workers; leave it out",
     .options = {OPT_SBATCH, OPT_PRINT, OPT_REMOTE, OPT_WORKERS, OPT_THREADS},
     .parse = slurm_parse,
     .submit = slurm_submit,

@@ -405,6 +405,9 @@ static void ssh_stop(struct launch *launch, struct station *station)
 
 const struct engine engine_ssh = {
     .name = "ssh",
+    .example = " --hosts node1,node2",
+    .example_job = "",
+    .no_local = "--hosts; leave it out, or add localhost to the hosts",
     .options = {OPT_HOSTFILE, OPT_HOSTS, OPT_RESTART, OPT_SSH_CONFIG,
                 OPT_REMOTE, OPT_WORKERS, OPT_THREADS},
     .parse = ssh_parse,

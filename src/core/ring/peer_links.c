@@ -162,23 +162,26 @@ void links_ban(struct peer *p, uint32_t seat, struct actions *actions)
     links_drop(p, seat, actions);
 }
 
-/* It failed, or nobody answered there: wait twice as long. */
+/* It failed, or nobody answered there: when to dial again, and twice as long
+ * the next time. */
+static time_us back_off(const struct peer *p, time_us *retry_us)
+{
+    const time_us at = p->now + *retry_us;
+
+    *retry_us = time_sooner(2 * *retry_us, p->options.retry_max_us);
+    return at;
+}
+
 static void dial_later(struct peer *p, struct peer_seat *seat)
 {
     seat->dialled = PEER_NO_LINK;
-    seat->dial_at = p->now + seat->retry_us;
-    seat->retry_us = 2 * seat->retry_us < p->options.retry_max_us
-                         ? 2 * seat->retry_us
-                         : p->options.retry_max_us;
+    seat->dial_at = back_off(p, &seat->retry_us);
 }
 
 static void contact_later(struct peer *p)
 {
     p->contact_link = PEER_NO_LINK;
-    p->contact_at = p->now + p->contact_retry_us;
-    p->contact_retry_us = 2 * p->contact_retry_us < p->options.retry_max_us
-                              ? 2 * p->contact_retry_us
-                              : p->options.retry_max_us;
+    p->contact_at = back_off(p, &p->contact_retry_us);
 }
 
 void links_down(struct peer *p, uint32_t link)
@@ -596,29 +599,24 @@ void links_tend(struct peer *p, struct actions *actions)
     beat(p, actions);
 }
 
-static time_us sooner(time_us a, time_us b)
-{
-    return a < b ? a : b;
-}
-
 time_us links_due(const struct peer *p)
 {
     const time_us dead = p->options.dead_us;
     time_us at = p->beat_at;
 
     if (may_contact(p))
-        at = sooner(at, p->contact_at);
+        at = time_sooner(at, p->contact_at);
     if (p->contact_link != PEER_NO_LINK)
-        at = sooner(at, p->contact_at + dead);
+        at = time_sooner(at, p->contact_at + dead);
     for (uint32_t i = 1; i < p->seat_count; i++) {
         const struct peer_seat *seat = &p->seats[i];
 
         if (seat->link != PEER_NO_LINK)
-            at = sooner(at, seat->heard_at + dead);
+            at = time_sooner(at, seat->heard_at + dead);
         else if (seat->dialled != PEER_NO_LINK)
-            at = sooner(at, seat->dial_at + dead);
+            at = time_sooner(at, seat->dial_at + dead);
         else
-            at = sooner(at, dial_time(p, i));
+            at = time_sooner(at, dial_time(p, i));
     }
     return at;
 }
