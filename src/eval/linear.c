@@ -26,6 +26,10 @@
 #define SPANS      2u
 #define SPANS_LONG 8u
 #define SPAN_LONG  16384u
+/* Rows of several stripes are divided by these as well, where there are fewer
+ * chunks than that for each thread and no more sums of stripes than that. */
+#define STRIPED_CHUNKS 4u
+#define STRIPED_SUMS   16384u
 
 struct linear {
     struct evaluator head;
@@ -41,6 +45,7 @@ struct linear {
     struct {
         double *r;       /* Residuals; NULL: threads have parts. */
         double *losses;  /* One per chunk. */
+        double *stripes; /* Sums of stripes; NULL: rows have one each. */
         uint32_t chunks; /* That many at a time. */
         uint32_t *spans; /* Of columns, as problem_spans has them, ... */
         uint32_t count;  /* ... so many; 0: it was not asked yet. */
@@ -74,10 +79,13 @@ static enum err share_init(struct linear *linear, uint32_t chunks)
     linear->share.losses = mem_new(linear->share.chunks, sizeof(double));
     linear->share.spans =
         mem_new((size_t)SPANS_LONG * linear->threads + 1, sizeof(uint32_t));
-    return linear->share.r != NULL && linear->share.losses != NULL &&
-                   linear->share.spans != NULL
-               ? ERR_OK
-               : ERR_NOMEM;
+    if (linear->share.r == NULL || linear->share.losses == NULL ||
+        linear->share.spans == NULL)
+        return ERR_NOMEM;
+    if (problem_stripes(&linear->problem) == 1)
+        return ERR_OK;
+    linear->share.stripes = mem_new(STRIPED_SUMS, sizeof(double));
+    return linear->share.stripes != NULL ? ERR_OK : ERR_NOMEM;
 }
 
 static enum err parts_init(struct linear *linear, uint32_t dims,
@@ -169,6 +177,7 @@ static void linear_close(struct evaluator *self)
     mem_free(linear->errs);
     mem_free(linear->share.r);
     mem_free(linear->share.losses);
+    mem_free(linear->share.stripes);
     mem_free(linear->share.spans);
     problem_round_close(&linear->round);
     chunkset_close(&linear->seen.present);
@@ -442,6 +451,57 @@ static void one_chunk(void *context, uint32_t thread, uint32_t item)
             linear->share.r + item * rows, &linear->share.losses[item]);
 }
 
+/* Sums of a chunk's stripes, by w and behind them, of a HESSVEC, by v. */
+static double *stripes_of(const struct run *run, uint32_t item, uint32_t vector)
+{
+    const struct linear *const linear = run->linear;
+    const uint32_t vectors = run->work->what.kind == EVALUATE_HESSVEC ? 2 : 1;
+
+    return linear->share.stripes + ((size_t)item * vectors + vector) *
+                                       problem_stripes(&linear->problem) *
+                                       linear->problem.data->chunk_rows;
+}
+
+static void one_stripe(void *context, uint32_t thread, uint32_t item)
+{
+    const struct run *run = context;
+    const struct linear *const linear = run->linear;
+    const struct evaluation *const what = &run->work->what;
+    const uint32_t vectors = what->kind == EVALUATE_HESSVEC ? 2 : 1;
+    const uint32_t stripes = problem_stripes(&linear->problem);
+    const uint32_t vector = item / stripes % vectors;
+    const uint32_t at = item / stripes / vectors;
+    const uint32_t chunk = run->share.chunk + at;
+    const size_t rows = dataset_chunk_size(linear->problem.data, chunk);
+
+    if (goes_on(run, &linear->errs[thread]))
+        problem_stripe(&linear->problem, vector == 0 ? what->w : what->v, chunk,
+                       item % stripes,
+                       stripes_of(run, at, vector) + item % stripes * rows);
+}
+
+/* Few long rows: threads that have no chunk help with those of others. */
+static bool run_stripes(struct run *run)
+{
+    struct linear *const linear = run->linear;
+    const size_t rows = linear->problem.data->chunk_rows;
+    const uint32_t chunks = run->share.end_chunk - run->share.chunk;
+    const uint32_t items = (run->work->what.kind == EVALUATE_HESSVEC ? 2 : 1) *
+                           problem_stripes(&linear->problem) * chunks;
+
+    if (linear->share.stripes == NULL ||
+        chunks >= STRIPED_CHUNKS * linear->threads ||
+        items * rows > STRIPED_SUMS)
+        return false;
+    linear->pool->run(linear->pool, one_stripe, run, items);
+    for (uint32_t k = 0; any_error(linear) == ERR_OK && k < chunks; k++)
+        problem_joined(&linear->problem, &run->work->what, run->share.chunk + k,
+                       stripes_of(run, k, 0), stripes_of(run, k, 1),
+                       linear->scratch[0], linear->share.r + k * rows,
+                       &linear->share.losses[k]);
+    return true;
+}
+
 static void one_span(void *context, uint32_t thread, uint32_t item)
 {
     const struct run *run = context;
@@ -474,7 +534,9 @@ static enum err share_some(struct run *run)
     struct pool *const pool = linear->pool;
     enum err err;
 
-    pool->run(pool, one_chunk, run, run->share.end_chunk - run->share.chunk);
+    if (!run_stripes(run))
+        pool->run(pool, one_chunk, run,
+                  run->share.end_chunk - run->share.chunk);
     err = any_error(linear);
     if (err != ERR_OK)
         return err;

@@ -14,6 +14,9 @@
 
 #define SLICE_LEAST 2048u
 #define BLOCK       SLICE_GRAIN /* As vec_sum has it. */
+/* Blocks that are tapped together: names are made of four at a time (quick.c),
+ * and 32 KiB are still in a near cache. */
+#define TAPPED 4u
 
 /* Move some coordinates of b, all of one span, by one step: g is the gradient
  * sum at b, `slope` the gradient of the objective there, both of the
@@ -108,14 +111,15 @@ struct head {
     uint64_t name[SLICES_MAX];
 };
 
-static uint64_t tap_block(const struct optim *opt, uint32_t at)
+static uint64_t tap_blocks(const struct optim *opt, uint32_t from, uint32_t to)
 {
     const struct optim_tap *const tap = &opt->tap;
-    const size_t from = at * sizeof *opt->b, size = BLOCK * sizeof *opt->b;
+    const size_t word = sizeof *opt->b;
 
     if (tap->copy != NULL)
-        memcpy(tap->copy + at, opt->b + at, size);
-    return tap->names ? quick_part(opt->b, from, from + size, KNOWN_SEED) : 0;
+        memcpy(tap->copy + from, opt->b + from, (to - from) * word);
+    return tap->names ? quick_part(opt->b, from * word, to * word, KNOWN_SEED)
+                      : 0;
 }
 
 static void walk_slice(void *context, uint32_t slice, uint32_t first,
@@ -125,6 +129,7 @@ static void walk_slice(void *context, uint32_t slice, uint32_t first,
     double *const blocks = head->walk->opt->blocks;
     double room[BLOCK];
     double largest = 0;
+    uint32_t tapped = first;
     uint64_t name = 0;
 
     for (uint32_t at = first; at < end; at += BLOCK) {
@@ -135,8 +140,11 @@ static void walk_slice(void *context, uint32_t slice, uint32_t first,
             larger(largest, walk_block(head->walk, &block, &squares, room));
         blocks[at / BLOCK * 2] = vec_sum_end(&squares.slopes);
         blocks[at / BLOCK * 2 + 1] = vec_sum_end(&squares.weights);
-        if (head->walk->update != NULL)
-            name += tap_block(head->walk->opt, at);
+        if (head->walk->update == NULL ||
+            (at + BLOCK < end && at + BLOCK - tapped < TAPPED * BLOCK))
+            continue;
+        name += tap_blocks(head->walk->opt, tapped, at + BLOCK);
+        tapped = at + BLOCK;
     }
     head->largest[slice] = largest;
     head->name[slice] = name;

@@ -185,6 +185,8 @@ static const struct golden_part parts[] = {
      "3bb879c1756502f31532ac53786cc9c5a7a652b049629439c7e38b77dd6b9bf0"},
     {PROFILE_DENSE_NAME, golden_wide,
      "8515961fb7846e509c0fddd88b047d2f6461155f5974dec9a2f29ba45ccfc6e2"},
+    {PROFILE_DENSE_NAME, golden_stripes,
+     "efe24a11ba004a3f4c5c23faa360d7b04d4b0f7cc837d46e879884577df1a60b"},
     {PROFILE_INDEX_NAME, golden_index,
      "47c0bf75a70da8f455e7d4a0cc69f8723b4b703cc2801794de6016903f0ab9d9"},
     {PROFILE_CSR_NAME, golden_csr,

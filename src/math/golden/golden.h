@@ -16,7 +16,7 @@
 #include "math/kernel/kernel.h"
 
 /* Versions of the arithmetic: part of the hash's domain and the handshake. */
-#define PROFILE_DENSE_NAME "dense-f64-1"
+#define PROFILE_DENSE_NAME "dense-f64-2"
 #define PROFILE_INDEX_NAME "index-i30-1"
 #define PROFILE_CSR_NAME   "csr-f64-2"
 #define PROFILE_NET_NAME   "net-f32-2"

@@ -26,6 +26,7 @@ void golden_problem_make(struct golden_problem *problem, uint32_t index);
 
 struct digest golden_dense(const enum isa *isa);
 struct digest golden_wide(const enum isa *isa);
+struct digest golden_stripes(const enum isa *isa);
 struct digest golden_index(const enum isa *isa);
 struct digest golden_csr(const enum isa *isa);
 struct digest golden_softmax(const enum isa *isa);

@@ -23,8 +23,9 @@ enum {
     LENGTH = 1100, /* More than a block of vec.h, and no whole vectors. */
     DIMS = 139,    /* Two blocks of a packing, and a part of one. */
     CHUNKS = 6,
-    ROWS = 5,    /* Of exact sums. */
-    WIDTH = 263, /* A block of exact.c, and columns one by one. */
+    ROWS = 5,                  /* Of exact sums. */
+    WIDTH = 263,               /* A block of exact.c, and columns one by one. */
+    LONG = KERNEL_STRIPE + 72, /* Columns of two stripes. */
     FOLLOWED = 9,
     EQUATIONS = 7,
     UNKNOWNS = 5,
@@ -83,6 +84,36 @@ struct digest golden_wide(const enum isa *isa)
         add_apart(&hasher, isa_of(isa), &problem);
     }
     return hasher_end(&hasher);
+}
+
+/* Scores of rows of two stripes.  Weights of many magnitudes, drawn by a
+ * product: this runs at every start. */
+struct digest golden_stripes(const enum isa *isa)
+{
+    double *const w = mem_new(LONG, sizeof *w);
+    int8_t *const x = mem_new((size_t)ROWS * LONG, 1);
+    const struct dense_rows rows = {
+        .storage = DENSE_I8, .x = x, .rows = ROWS, .stride = LONG};
+    struct digest digest = {{0}};
+    struct hasher hasher;
+    double z[ROWS];
+
+    if (w != NULL && x != NULL) {
+        for (uint32_t j = 0; j < LONG; j++) {
+            const uint32_t drawn = (j + 1) * UINT32_C(2654435769);
+
+            w[j] = (double)drawn * (drawn % 64 == 0 ? 0x1p-8 : 0x1p-30);
+        }
+        for (uint32_t at = 0; at < ROWS * LONG; at++)
+            x[at] = (int8_t)((int)(at * 7 % 251) - 125);
+        kernel_scores(isa_of(isa), &rows, w, z);
+        hasher_init(&hasher);
+        hasher_add_f64(&hasher, z, ROWS);
+        digest = hasher_end(&hasher);
+    }
+    mem_free(w);
+    mem_free(x);
+    return digest;
 }
 
 /* --- vectors ------------------------------------------------------------- */

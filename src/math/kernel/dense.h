@@ -67,7 +67,11 @@ struct dense_ops {
                     const double *w, double *hessian, double *scratch);
     void (*slopes)(struct loss loss, bool second,
                    const struct dense_slopes *at);
+    /* Rows of one stripe; of longer ones a stripe each, `count` columns. */
     void (*scores)(const struct dense_rows *in, const double *w, double *z);
+    void (*stripe)(const struct dense_rows *in, const double *w, size_t first,
+                   size_t count, double *z);
+    /* Adds to g. */
     void (*columns)(const struct dense_rows *in, const double *r, size_t first,
                     size_t count, double *g);
     void (*widen)(const struct dense_rows *in, double *xs);
@@ -103,6 +107,22 @@ static inline size_t dense_row_bytes(enum dense_storage storage, size_t stride)
         return stride * sizeof(double);
     }
     return stride * sizeof(float);
+}
+
+/* Rows i .. i + count of a chunk, or as many as there are. */
+static inline struct dense_rows dense_part(const struct dense_rows *in,
+                                           uint32_t i, uint32_t count)
+{
+    const size_t bytes = dense_row_bytes(in->storage, in->stride);
+
+    return (struct dense_rows){
+        .storage = in->storage,
+        .x = (const uint8_t *)in->x + i * bytes,
+        .y = in->y + i,
+        .weight = in->weight != NULL ? in->weight + i : NULL,
+        .rows = in->rows - i < count ? in->rows - i : count,
+        .stride = in->stride,
+    };
 }
 
 /* Rows whose doubles stay in L1 between their two uses: a multiple of

@@ -8,7 +8,10 @@
 #include "base/check.h"
 #include "math/kernel/dense.h"
 
-enum { SLOPES = 64 }; /* Rows that kernel_slopes copies at a time. */
+enum {
+    SLOPES = 64,    /* Rows that kernel_slopes copies at a time. */
+    LONG_ROWS = 64, /* Rows of several stripes that are worked on together. */
+};
 
 static const struct dense_ops *const variants[ISAS] =
     ISA_TABLE(&dense_portable, &dense_avx2, &dense_avx512);
@@ -37,17 +40,56 @@ static const struct dense_ops *usable(enum isa isa, const struct dense_rows *in)
     return dense_ops_of(isa);
 }
 
+/* Of rows of several stripes: scores, slopes, then sums; `v` NULL is the
+ * gradient.  Returns the sum of losses. */
+static double long_rows(enum isa isa, struct loss loss,
+                        const struct dense_rows *in, const double *w,
+                        const double *v, double *g)
+{
+    double r[LONG_ROWS], more[LONG_ROWS]; /* Losses, or x . v. */
+    double sum = 0;
+
+    memset(g, 0, in->stride * sizeof *g);
+    for (uint32_t i = 0; i < in->rows; i += LONG_ROWS) {
+        const struct dense_rows some = dense_part(in, i, LONG_ROWS);
+
+        kernel_scores(isa, &some, w, r);
+        kernel_slopes(isa, loss, v != NULL, r, some.y, some.weight,
+                      v != NULL ? NULL : more, some.rows);
+        if (v != NULL)
+            kernel_scores(isa, &some, v, more);
+        for (uint32_t k = 0; k < some.rows; k++) {
+            if (v != NULL)
+                r[k] *= more[k];
+            else
+                sum += more[k];
+        }
+        dense_ops_of(isa)->columns(&some, r, 0, in->stride, g);
+    }
+    return sum;
+}
+
 void kernel_gradient(enum isa isa, struct loss loss,
                      const struct dense_rows *in, const double *w, double *g,
                      double *loss_sum, void *scratch)
 {
-    usable(isa, in)->gradient(loss, in, w, g, loss_sum, scratch);
+    const struct dense_ops *const ops = usable(isa, in);
+
+    if (in->stride > KERNEL_STRIPE)
+        *loss_sum = long_rows(isa, loss, in, w, NULL, g);
+    else
+        ops->gradient(loss, in, w, g, loss_sum, scratch);
 }
 
 void kernel_hessvec(enum isa isa, struct loss loss, const struct dense_rows *in,
                     const double *w, const double *v, double *hv, void *scratch)
 {
-    usable(isa, in)->hessvec(loss, in, w, v, hv, scratch);
+    const struct dense_ops *const ops = usable(isa, in);
+
+    if (in->stride > KERNEL_STRIPE)
+        (void)long_rows(isa, loss, in, w, v, hv);
+    else
+        ops->hessvec(loss, in, w, v, hv, scratch);
 }
 
 void kernel_hessian(enum isa isa, struct loss loss, const struct dense_rows *in,
@@ -60,7 +102,52 @@ void kernel_hessian(enum isa isa, struct loss loss, const struct dense_rows *in,
 void kernel_scores(enum isa isa, const struct dense_rows *in, const double *w,
                    double *z)
 {
-    usable(isa, in)->scores(in, w, z);
+    const struct dense_ops *const ops = usable(isa, in);
+    const uint32_t stripes = kernel_stripes(in->stride);
+
+    if (stripes == 1) {
+        ops->scores(in, w, z);
+        return;
+    }
+    for (uint32_t i = 0; i < in->rows; i += LONG_ROWS) {
+        const struct dense_rows some = dense_part(in, i, LONG_ROWS);
+
+        kernel_stripe(isa, &some, w, 0, z + i);
+        for (uint32_t s = 1; s < stripes; s++) {
+            double sums[LONG_ROWS];
+
+            kernel_stripe(isa, &some, w, s, sums);
+            for (uint32_t k = 0; k < some.rows; k++)
+                z[i + k] += sums[k];
+        }
+    }
+}
+
+uint32_t kernel_stripes(uint32_t stride)
+{
+    return (stride - 1) / KERNEL_STRIPE + 1;
+}
+
+void kernel_stripe(enum isa isa, const struct dense_rows *in, const double *w,
+                   uint32_t stripe, double *sums)
+{
+    const size_t first = (size_t)stripe * KERNEL_STRIPE;
+    const size_t left = in->stride - first;
+
+    CHECK(stripe < kernel_stripes(in->stride));
+    usable(isa, in)->stripe(in, w, first,
+                            left < KERNEL_STRIPE ? left : KERNEL_STRIPE, sums);
+}
+
+void kernel_join(const double *sums, uint32_t rows, uint32_t stripes, double *z)
+{
+    for (uint32_t i = 0; i < rows; i++) {
+        double sum = sums[i];
+
+        for (uint32_t s = 1; s < stripes; s++)
+            sum += sums[(size_t)s * rows + i];
+        z[i] = sum;
+    }
 }
 
 void kernel_columns(enum isa isa, const struct dense_rows *in, const double *r,
@@ -68,6 +155,7 @@ void kernel_columns(enum isa isa, const struct dense_rows *in, const double *r,
 {
     CHECK(first % KERNEL_LANES == 0 && count % KERNEL_LANES == 0);
     CHECK(first <= in->stride && count <= in->stride - first);
+    memset(g, 0, count * sizeof *g);
     usable(isa, in)->columns(in, r, first, count, g);
 }
 

@@ -4,8 +4,10 @@
  * The definition (every operation one IEEE binary64 multiply, add, divide or
  * compare; nothing fused, no library):
  *
- *     z_i   8 lanes, column j in lane j % 8, j ascending;
- *           then lanes l + (l+4), + (l+2), + (l+1)
+ *     z_i   of each stripe of 65,536 columns (the last may be shorter): 8
+ *           lanes, column j in lane j % 8, j ascending;
+ *           then lanes l + (l+4), + (l+2), + (l+1);
+ *           sums of stripes, one after the other
  *     r_i   dloss/dz at (z_i, y_i), and loss_i; h_i  d2loss/dz2 (loss.h)
  *           each + (z_i - z_i), then times the row's weight if there are any
  *     GRADIENT  g_j   sum over rows, one after the other, of x_ij r_i
@@ -34,6 +36,10 @@
 #include "math/kernel/loss.h"
 
 #define KERNEL_LANES 8u /* Rows are padded with zeros to this many columns. */
+
+/* Columns whose products are summed by themselves: a long row's score may so be
+ * computed by several threads, each of some stripes. */
+#define KERNEL_STRIPE 65536u
 
 /* How values lie in memory.  x_ij is the stored value as a double, so that
  * forms which hold the same values give the same bits: a narrow form is only
@@ -113,6 +119,15 @@ void kernel_widen(enum isa isa, const struct dense_rows *in, double *xs);
 /* z_i of every row, same definition; for prediction and metrics. */
 void kernel_scores(enum isa isa, const struct dense_rows *in, const double *w,
                    double *z);
+
+/* How many stripes a row has, the sum of one of them in every row, and the
+ * scores from the sums of all: stripe s of row i at sums[s * rows + i].  `z`
+ * may be `sums`. */
+uint32_t kernel_stripes(uint32_t stride);
+void kernel_stripe(enum isa isa, const struct dense_rows *in, const double *w,
+                   uint32_t stripe, double *sums);
+void kernel_join(const double *sums, uint32_t rows, uint32_t stripes,
+                 double *z);
 
 /* g_j of columns first .. first + count, both multiples of KERNEL_LANES, where
  * the r_i are known: with kernel_scores and kernel_slopes the gradient of rows

@@ -48,14 +48,24 @@ double ref_x(const struct dense_rows *in, uint32_t i, uint32_t j)
     return (double)((const float *)in->x)[at];
 }
 
-static double ref_score(const struct dense_rows *in, uint32_t i,
-                        const double *w)
+static double ref_stripe(const struct dense_rows *in, uint32_t i,
+                         const double *w, uint32_t first)
 {
     double a[8] = {0};
 
-    for (uint32_t j = 0; j < in->stride; j++)
+    for (uint32_t j = first; j < in->stride && j - first < KERNEL_STRIPE; j++)
         a[j % 8] += ref_x(in, i, j) * w[j];
     return ((a[0] + a[4]) + (a[2] + a[6])) + ((a[1] + a[5]) + (a[3] + a[7]));
+}
+
+static double ref_score(const struct dense_rows *in, uint32_t i,
+                        const double *w)
+{
+    double z = ref_stripe(in, i, w, 0);
+
+    for (uint32_t j = KERNEL_STRIPE; j < in->stride; j += KERNEL_STRIPE)
+        z += ref_stripe(in, i, w, j);
+    return z;
 }
 
 static struct loss_slope ref_slope_in(struct loss loss,

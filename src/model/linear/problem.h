@@ -124,6 +124,17 @@ MUST_CHECK enum err problem_residuals(const struct problem *problem,
                                       uint32_t chunk, void *scratch, double *r,
                                       double *loss);
 
+/* The scores of few long rows may be divided, too: by stripes (kernel.h), of
+ * which there are so many; 1: by chunks alone.  Then the rest of
+ * problem_residuals from the sums of all stripes, one after the other. */
+uint32_t problem_stripes(const struct problem *problem);
+void problem_stripe(const struct problem *problem, const double *w,
+                    uint32_t chunk, uint32_t stripe, double *sums);
+void problem_joined(const struct problem *problem,
+                    const struct evaluation *what, uint32_t chunk,
+                    const double *by_w, const double *by_v, void *scratch,
+                    double *r, double *loss);
+
 /* Columns cut into `count` spans of about the same work, as far as a look at
  * chunks [chunk, end_chunk) tells: span i is at[i] to at[i + 1], multiples of
  * 8, and may be empty. */

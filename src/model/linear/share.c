@@ -40,6 +40,36 @@ enum err problem_residuals(const struct problem *problem,
     return ERR_OK;
 }
 
+uint32_t problem_stripes(const struct problem *problem)
+{
+    return dataset_is_sparse(problem->data)
+               ? 1
+               : kernel_stripes(problem->data->stride);
+}
+
+void problem_stripe(const struct problem *problem, const double *w,
+                    uint32_t chunk, uint32_t stripe, double *sums)
+{
+    const struct dense_rows rows = dataset_chunk(problem->data, chunk);
+
+    kernel_stripe(problem->isa, &rows, w, stripe, sums);
+}
+
+void problem_joined(const struct problem *problem,
+                    const struct evaluation *what, uint32_t chunk,
+                    const double *by_w, const double *by_v, void *scratch,
+                    double *r, double *loss)
+{
+    const struct problem at = problem_soft(problem, what->soft);
+    const struct dense_rows rows = dataset_chunk(problem->data, chunk);
+    const uint32_t stripes = problem_stripes(problem);
+
+    kernel_join(by_w, rows.rows, stripes, r);
+    if (what->kind == EVALUATE_HESSVEC)
+        kernel_join(by_v, rows.rows, stripes, scratch);
+    *loss = wide_slopes(&at, &rows, what->kind, scratch, r);
+}
+
 static int by_number(const void *a, const void *b)
 {
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;

@@ -64,18 +64,14 @@ static enum err add_columns(const struct problem *problem,
     return ERR_RANGE;
 }
 
-double wide_residuals(const struct problem *problem,
-                      const struct dense_rows *rows,
-                      const struct evaluation *what, double *scratch, double *r)
+double wide_slopes(const struct problem *problem, const struct dense_rows *rows,
+                   enum evaluation_kind kind, double *scratch, double *r)
 {
-    const bool hessvec = what->kind == EVALUATE_HESSVEC;
+    const bool hessvec = kind == EVALUATE_HESSVEC;
     double loss = 0;
 
-    kernel_scores(problem->isa, rows, what->w, r);
     kernel_slopes(problem->isa, problem->model->loss, hessvec, r, rows->y,
                   rows->weight, hessvec ? NULL : scratch, rows->rows);
-    if (hessvec)
-        kernel_scores(problem->isa, rows, what->v, scratch);
     for (uint32_t i = 0; i < rows->rows; i++) {
         if (hessvec)
             r[i] *= scratch[i];
@@ -83,6 +79,16 @@ double wide_residuals(const struct problem *problem,
             loss += scratch[i];
     }
     return loss;
+}
+
+double wide_residuals(const struct problem *problem,
+                      const struct dense_rows *rows,
+                      const struct evaluation *what, double *scratch, double *r)
+{
+    kernel_scores(problem->isa, rows, what->w, r);
+    if (what->kind == EVALUATE_HESSVEC)
+        kernel_scores(problem->isa, rows, what->v, scratch);
+    return wide_slopes(problem, rows, what->kind, scratch, r);
 }
 
 enum err wide_add(const struct problem *problem, const struct dense_rows *rows,

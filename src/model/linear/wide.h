@@ -20,6 +20,10 @@ double wide_residuals(const struct problem *problem,
                       const struct dense_rows *rows,
                       const struct evaluation *what, double *scratch,
                       double *r);
+/* The same from scores: r has those by w and is overwritten; scratch, of a
+ * HESSVEC, those by v. */
+double wide_slopes(const struct problem *problem, const struct dense_rows *rows,
+                   enum evaluation_kind kind, double *scratch, double *r);
 /* Columns [first, end), multiples of 8, to the tally; returns where it ended:
  * `end`, or a column before the first that does not fit. */
 MUST_CHECK uint32_t wide_put(const struct problem *problem,

@@ -27,7 +27,7 @@
 #define GATE_SHUT   UINT64_C(0x10000)
 #define GATE_RUN    UINT64_C(0x20000) /* Runs are counted in these. */
 #define MASK_ITEMS  64u
-#define AWAKE_US    300
+#define AWAKE_US    50
 
 static_assert(THREADS_MAX <= GATE_INSIDE, "all may be inside");
 

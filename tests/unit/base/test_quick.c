@@ -68,6 +68,27 @@ static void test_length_order_and_seed_count(void **state)
         assert_true(quick_u64(zeros, size, 0) != quick_u64(zeros, size - 1, 0));
 }
 
+/* Some blocks are named together where the machine can: the sum of their names
+ * is what it is one by one. */
+static void test_blocks_together(void **state)
+{
+    enum { BLOCK = SLICE_GRAIN * 8, BLOCKS = 11 };
+    static uint8_t bytes[BLOCKS * BLOCK];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(i * 31 ^ i >> 9);
+    for (size_t first = 0; first < BLOCKS; first++) {
+        uint64_t sum = 0;
+
+        for (size_t end = first; end < BLOCKS; end++) {
+            sum += quick_part(bytes, end * BLOCK, (end + 1) * BLOCK, 7);
+            assert_int_equal(
+                quick_part(bytes, first * BLOCK, (end + 1) * BLOCK, 7), sum);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -75,6 +96,7 @@ int main(void)
         cmocka_unit_test(test_every_bit_counts),
         cmocka_unit_test(test_two_signs_do_not_cancel),
         cmocka_unit_test(test_length_order_and_seed_count),
+        cmocka_unit_test(test_blocks_together),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

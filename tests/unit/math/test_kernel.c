@@ -82,6 +82,25 @@ static void assert_columns(const struct chunk *chunk, enum isa isa,
     mem_free(each);
 }
 
+/* Column by column from the definition: stripes, lanes, then the tree. */
+static double score_of(const float *x, const double *w, uint32_t stride)
+{
+    double z = 0;
+
+    for (uint32_t first = 0; first < stride; first += KERNEL_STRIPE) {
+        double a[8] = {0};
+
+        for (uint32_t j = first; j < stride && j < first + KERNEL_STRIPE; j++)
+            a[j % 8] += (double)x[j] * w[j];
+        for (unsigned width = 4; width > 0; width /= 2) {
+            for (unsigned l = 0; l < width; l++)
+                a[l] += a[l + width];
+        }
+        z = first == 0 ? a[0] : z + a[0];
+    }
+    return z;
+}
+
 /* A score is the gradient of one row of the squared loss in disguise; here it
  * is taken from the definition once more. */
 static void assert_scores(const struct chunk *chunk, enum isa isa,
@@ -92,16 +111,11 @@ static void assert_scores(const struct chunk *chunk, enum isa isa,
     assert_non_null(z);
     kernel_scores(isa, &chunk->rows, chunk->w, z);
     for (uint32_t i = 0; i < chunk->rows.rows; i++) {
-        double a[8] = {0};
+        const uint32_t stride = chunk->rows.stride;
+        const double want =
+            score_of(chunk->x + (size_t)i * stride, chunk->w, stride);
 
-        for (uint32_t j = 0; j < chunk->rows.stride; j++)
-            a[j % 8] +=
-                (double)chunk->x[i * chunk->rows.stride + j] * chunk->w[j];
-        for (unsigned width = 4; width > 0; width /= 2) {
-            for (unsigned l = 0; l < width; l++)
-                a[l] += a[l + width];
-        }
-        if (!same_bits(&a[0], &z[i], 1))
+        if (!same_bits(&want, &z[i], 1))
             fail_msg("seed %llu: %s, score of row %u", (unsigned long long)seed,
                      isa_name(isa), i);
     }
@@ -150,6 +164,55 @@ static void test_long_rows(void **state)
         chunk_close(&chunk);
     }
     assert_true(longest >= 2 * DENSE_LONG);
+}
+
+/* Stripes by themselves, as threads divide a row. */
+static void assert_stripes(const struct chunk *chunk, enum isa isa)
+{
+    const uint32_t rows = chunk->rows.rows;
+    const uint32_t stripes = kernel_stripes(chunk->rows.stride);
+    double *sums = mem_new((size_t)rows * stripes, sizeof *sums);
+    double *z = mem_new(rows, sizeof *z);
+
+    assert_true(sums != NULL && z != NULL);
+    for (uint32_t s = stripes; s-- > 0;)
+        kernel_stripe(isa, &chunk->rows, chunk->w, s, sums + (size_t)s * rows);
+    kernel_join(sums, rows, stripes, sums);
+    kernel_scores(isa, &chunk->rows, chunk->w, z);
+    assert_true(same_bits(sums, z, rows));
+    mem_free(sums);
+    mem_free(z);
+}
+
+/* Rows of one stripe and of several: scores, gradients, sums of columns. */
+static void test_stripes(void **state)
+{
+    uint32_t most = 0, least = UINT32_MAX;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 2 * CHUNK_KINDS; seed++) {
+        const struct loss loss = loss_samples[seed % LOSSES];
+        struct chunk chunk;
+        uint32_t stripes;
+
+        chunk_make(&chunk, seed, (enum chunk_kind)(seed % CHUNK_KINDS), 9,
+                   3 * KERNEL_STRIPE);
+        stripes = kernel_stripes(chunk.rows.stride);
+        most = stripes > most ? stripes : most;
+        least = stripes < least ? stripes : least;
+        for (size_t i = 0; i < COUNT(isas); i++) {
+            if (!isa_runs(isas[i]))
+                continue;
+            assert_scores(&chunk, isas[i], seed);
+            assert_stripes(&chunk, isas[i]);
+            assert_same(&chunk, isas[i], loss, seed);
+            assert_columns(&chunk, isas[i], loss, seed);
+        }
+        chunk_close(&chunk);
+    }
+    assert_true(least == 1 && most == 3);
+    assert_int_equal(kernel_stripes(KERNEL_STRIPE), 1);
+    assert_int_equal(kernel_stripes(KERNEL_STRIPE + 8), 2);
 }
 
 /* Odd addresses: rows and weights need no more alignment than their type. */
@@ -377,6 +440,7 @@ int main(void)
         cmocka_unit_test(test_definition),     cmocka_unit_test(test_edges),
         cmocka_unit_test(test_padding_rows),   cmocka_unit_test(test_exp_log1p),
         cmocka_unit_test(test_isa_names),      cmocka_unit_test(test_long_rows),
+        cmocka_unit_test(test_stripes),
     };
 
     return cmocka_run_group_tests_name("math/kernel/kernel", tests, NULL, NULL);
