@@ -33,8 +33,14 @@
 #define RETRY_US      (10 * MS_US)
 #define RETRY_MAX_US  (500 * MS_US)
 #define QUICK_US      1000 /* Not worth a thread's waking; a CANCEL waits. */
-#define FINISH_US     SECOND_US
-#define INBOX         UINT64_MAX /* `kept` of a round that lies there. */
+/* Nor is as much if vectors lie on the board, so that nothing waits to be sent,
+ * and nobody cancels: as the first pieces of every so many show, which a thread
+ * computes.  (A CANCEL that comes after a piece is no longer told of.) */
+#define CALM_US     4000
+#define CALM_PIECES 64u
+#define CALM_LOOKS  8u
+#define FINISH_US   SECOND_US
+#define INBOX       UINT64_MAX /* `kept` of a round that lies there. */
 
 struct node {
     const struct worker_node_options *options;
@@ -80,6 +86,7 @@ struct node {
     int64_t compute_us;
     int64_t chunk_ns; /* What one chunk took last; 0: not known ... */
     enum evaluation_kind chunk_kind; /* ... if this is asked for. */
+    uint32_t calm;                   /* Pieces since one was cancelled. */
     bool due;        /* A piece is to be computed here and now. */
     int64_t kept_us; /* The loop has been kept by such pieces, ... */
     int64_t here_us; /* ... since the start. */
@@ -456,12 +463,19 @@ static void note_speed(struct node *node)
     node->chunk_kind = node->work.what.kind;
 }
 
+/* How long the loop may be kept. */
+static int64_t quick_us(const struct node *node)
+{
+    return node->posts && node->calm % CALM_PIECES >= CALM_LOOKS ? CALM_US
+                                                                 : QUICK_US;
+}
+
 static bool is_quick(const struct node *node)
 {
     const int64_t chunks = node->work.end - node->work.first;
 
     return node->chunk_ns > 0 && node->work.what.kind == node->chunk_kind &&
-           chunks <= QUICK_US * 1000 / node->chunk_ns;
+           chunks <= quick_us(node) * 1000 / node->chunk_ns;
 }
 
 /* Of a large model a worker has three vectors: the weights, sums that are
@@ -539,7 +553,8 @@ static void compute_done(void *context)
 static void start_compute(struct node *node)
 {
     node->due = node->evaluator->ops->anywhere && is_quick(node) &&
-                node->kept_us < QUICK_US;
+                node->kept_us < quick_us(node);
+    node->calm++;
     if (!node->due)
         task_start(node->task);
     listener_expect(node->bell, node->due);
@@ -575,6 +590,7 @@ static void do_compute(struct node *node, const struct action *action)
 static void do_cancel(struct node *node)
 {
     flag_raise(&node->cancel);
+    node->calm = 0;
     node->called_off = node->stalled;
     node->due = node->due || node->stalled;
     node->stalled = false;
@@ -921,7 +937,7 @@ static void step(struct node *node, const struct event *event)
 }
 
 /* A quick piece: to wake the compute thread and to be woken by it would take
- * longer.  The loop is kept for QUICK_US or two, no more. */
+ * longer.  The loop is kept for QUICK_US or two (CALM_US), no more. */
 static void compute_here(struct node *node)
 {
     struct event event = {.kind = EVENT_COMPUTED, .err = ERR_CANCELLED};
