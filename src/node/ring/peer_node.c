@@ -37,6 +37,7 @@
 #define FINISH_US     (500 * MS_US)
 #define POOL_DIMS     16384u /* Fewer are added up by one thread sooner. */
 #define POOL_THREADS  8u
+#define POOL_AWAKE_US 50    /* Then the compute thread wants the processor. */
 #define HEAD_BYTES    4096u /* Of a message, beside its vector. */
 
 struct node {
@@ -511,7 +512,7 @@ static enum err open_pool(struct node *node)
     if (share < 2 || options->core.trainer.dims < POOL_DIMS)
         return ERR_OK;
     return threads_new_spinning(share < POOL_THREADS ? share : POOL_THREADS,
-                                &node->pool);
+                                POOL_AWAKE_US, &node->pool);
 }
 
 static enum err open_core(struct node *node)

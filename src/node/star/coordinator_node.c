@@ -36,14 +36,18 @@
 #include "wire/codec.h"
 #include "wire/roll_codec.h"
 
-#define ACTIONS_FIRST     256u
-#define SPARE_MEMORY      (2u << 20)
-#define FINISH_US         (500 * MS_US)
-#define POOL_DIMS         4096u /* Fewer are added up by one thread sooner. */
-#define POOL_THREADS      8u
-#define POOL_SPARE        2u /* Processors for its disk, trace and the rest. */
-#define POOL_LONG         (1u << 19) /* Workers sleep while more are added up. */
-#define ROLL_SCHEMA_BYTES (512u + ROLL_LABELS_MAX * 8u)
+#define ACTIONS_FIRST 256u
+#define SPARE_MEMORY  (2u << 20)
+#define FINISH_US     (500 * MS_US)
+#define POOL_DIMS     4096u /* Fewer are added up by one thread sooner. */
+#define POOL_THREADS  8u
+#define POOL_SPARE    2u /* Processors for its disk, trace and the rest. */
+#define POOL_LONG     (1u << 19) /* Workers sleep while more are added up. */
+/* How long its threads stay awake.  With long vectors the workers are woken
+ * then and find their processors taken: 3.0 ms a step instead of 2.8. */
+#define POOL_AWAKE_US      300
+#define POOL_AWAKE_LONG_US 50
+#define ROLL_SCHEMA_BYTES  (512u + ROLL_LABELS_MAX * 8u)
 
 struct node {
     const struct coordinator_node_options *options;
@@ -1018,8 +1022,9 @@ static enum err open_pool(struct node *node)
 
     if (board == NULL || left < 2 || dims < POOL_DIMS)
         return ERR_OK;
-    return threads_new_spinning(threads < wanted ? threads : wanted,
-                                &node->pool);
+    return threads_new_spinning(
+        threads < wanted ? threads : wanted,
+        dims < POOL_LONG ? POOL_AWAKE_US : POOL_AWAKE_LONG_US, &node->pool);
 }
 
 /* A change of the samples' size is in the journal alone: from one that was cut

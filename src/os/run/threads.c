@@ -27,7 +27,6 @@
 #define GATE_SHUT   UINT64_C(0x10000)
 #define GATE_RUN    UINT64_C(0x20000) /* Runs are counted in these. */
 #define MASK_ITEMS  64u
-#define AWAKE_US    50
 
 static_assert(THREADS_MAX <= GATE_INSIDE, "all may be inside");
 
@@ -41,7 +40,7 @@ struct threads {
     struct pool pool; /* First: run gets a pointer to it. */
     struct hand *hands;
     uint32_t started;
-    bool spins; /* Who waits stays awake for a moment. */
+    time_us awake_us; /* Who waits looks again and again for so long. */
 
     /* Of the run: the owner's while nobody is inside. */
     pool_item item;
@@ -154,7 +153,7 @@ static bool called(struct threads *pool, uint64_t seen)
 
 static bool stay_awake(struct threads *pool, uint64_t seen)
 {
-    const time_us until = clock_now_us() + AWAKE_US;
+    const time_us until = clock_now_us() + pool->awake_us;
 
     while (!called(pool, seen)) {
         if (clock_now_us() > until)
@@ -167,7 +166,7 @@ static bool stay_awake(struct threads *pool, uint64_t seen)
 /* As with leave: who opens the gate looks for sleepers afterwards. */
 static void await(struct threads *pool, uint64_t seen)
 {
-    if (pool->spins && stay_awake(pool, seen))
+    if (pool->awake_us > 0 && stay_awake(pool, seen))
         return;
     pthread_mutex_lock(&pool->mutex);
     atomic_fetch_add(&pool->sleepers, 1);
@@ -212,9 +211,9 @@ static bool is_empty(struct threads *pool)
 
 static void await_hands(struct threads *pool)
 {
-    const time_us until = clock_now_us() + AWAKE_US;
+    const time_us until = clock_now_us() + pool->awake_us;
 
-    while (!is_empty(pool) && pool->spins && clock_now_us() < until)
+    while (!is_empty(pool) && pool->awake_us > 0 && clock_now_us() < until)
         processor_pause();
     if (is_empty(pool))
         return;
@@ -247,7 +246,7 @@ static void threads_run(struct pool *base, pool_item item, void *context,
     await_hands(pool);
 }
 
-static enum err make(uint32_t threads, bool spins, struct pool **pool)
+static enum err make(uint32_t threads, time_us awake_us, struct pool **pool)
 {
     struct threads *made;
 
@@ -256,7 +255,7 @@ static enum err make(uint32_t threads, bool spins, struct pool **pool)
     if (made == NULL)
         return ERR_NOMEM;
     made->pool = (struct pool){.threads = threads, .run = threads_run};
-    made->spins = spins;
+    made->awake_us = awake_us;
     atomic_init(&made->gate, GATE_SHUT);
     pthread_mutex_init(&made->mutex, NULL);
     pthread_cond_init(&made->go, NULL);
@@ -279,12 +278,13 @@ static enum err make(uint32_t threads, bool spins, struct pool **pool)
 
 enum err threads_new(uint32_t threads, struct pool **pool)
 {
-    return make(threads, false, pool);
+    return make(threads, 0, pool);
 }
 
-enum err threads_new_spinning(uint32_t threads, struct pool **pool)
+enum err threads_new_spinning(uint32_t threads, time_us awake_us,
+                              struct pool **pool)
 {
-    return make(threads, true, pool);
+    return make(threads, awake_us, pool);
 }
 
 void threads_free(struct pool *pool)

@@ -26,7 +26,7 @@ static struct pool *pool;
 static int open_pool(void **state)
 {
     (void)state;
-    return threads_new_spinning(THREADS, &pool) == ERR_OK ? 0 : -1;
+    return threads_new_spinning(THREADS, 50, &pool) == ERR_OK ? 0 : -1;
 }
 
 static int close_pool(void **state)

@@ -32,6 +32,11 @@ static void one(void *context, uint32_t thread, uint32_t item)
 
 typedef enum err (*make_pool)(uint32_t threads, struct pool **pool);
 
+static enum err spinning(uint32_t threads, struct pool **pool)
+{
+    return threads_new_spinning(threads, 50, pool);
+}
+
 static void check_pool(make_pool make, uint32_t threads, uint32_t items)
 {
     static struct count count;
@@ -58,8 +63,8 @@ static void test_pools(void **state)
     for (uint32_t threads = 1; threads <= THREADS; threads++) {
         check_pool(threads_new, threads, ITEMS);
         check_pool(threads_new, threads, FEW);
-        check_pool(threads_new_spinning, threads, ITEMS);
-        check_pool(threads_new_spinning, threads, FEW);
+        check_pool(spinning, threads, ITEMS);
+        check_pool(spinning, threads, FEW);
     }
 }
 
@@ -99,7 +104,7 @@ static void test_slices(void **state)
     struct pool *pool;
 
     (void)state;
-    assert_int_equal(threads_new_spinning(THREADS, &pool), ERR_OK);
+    assert_int_equal(threads_new_spinning(THREADS, 50, &pool), ERR_OK);
     for (uint32_t count = 0; count < 100 * SLICE_GRAIN; count += 997) {
         check_slices(pool, count, SLICES_MAX);
         check_slices(pool_serial(), count, 1);
