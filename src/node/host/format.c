@@ -111,7 +111,12 @@ enum err format_write(const char *folder, struct why *why)
 {
     char path[FILE_PATH_SIZE], text[TEXT_SIZE];
     const int size = snprintf(text, sizeof text, "%zu\n", FORMATS);
+    unsigned long number;
 
+    /* Whoever opens the folder before the door does has written it: the disk
+     * need not be waited for twice. */
+    if (read_number(folder, &number, NULL) == ERR_OK && number == FORMATS)
+        return ERR_OK;
     file_path_in(folder, FORMAT_FILE, path);
     return file_write_atomic(path, text, (size_t)size, 0600, why);
 }

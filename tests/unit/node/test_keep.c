@@ -13,10 +13,12 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "core/run/store.h"
+#include "node/host/format.h"
 #include "node/runs.h"
 
 #define STEPS 6u
@@ -226,6 +228,40 @@ static void test_refusals(void **state)
     runs_close(&runs);
 }
 
+static ino_t number_of(const char *folder)
+{
+    char path[4096];
+    struct stat stat_;
+
+    (void)snprintf(path, sizeof path, "%s/%s", folder, FORMAT_FILE);
+    assert_int_equal(stat(path, &stat_), 0);
+    return stat_.st_ino;
+}
+
+/* A folder that has the number is not made to wait for the disk again; another
+ * number, or something else, is replaced. */
+static void test_format_once(void **state)
+{
+    struct runs runs;
+    char path[4096];
+    FILE *file;
+    ino_t first;
+
+    (void)state;
+    runs_open(&runs, STEPS);
+    assert_int_equal(format_write(runs.out, NULL), ERR_OK);
+    first = number_of(runs.out);
+    assert_int_equal(format_write(runs.out, NULL), ERR_OK);
+    assert_true(number_of(runs.out) == first);
+    (void)snprintf(path, sizeof path, "%s/%s", runs.out, FORMAT_FILE);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs("2\n", file) >= 0 && fclose(file) == 0);
+    assert_int_equal(format_write(runs.out, NULL), ERR_OK);
+    assert_true(number_of(runs.out) != first);
+    runs_close(&runs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,6 +270,7 @@ int main(void)
         cmocka_unit_test(test_stopped_is_not_judged),
         cmocka_unit_test(test_saved_twice),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_format_once),
     };
 
     return cmocka_run_group_tests_name("keep", tests, NULL, NULL);
