@@ -50,6 +50,24 @@ static void see(void *context, const struct trace *trace)
     run_see(((struct many *)context)->run, trace);
 }
 
+static enum err ready(void *context, struct why *why)
+{
+    struct run *const run = ((struct many *)context)->run;
+    const enum err err = run_open_folder(run, why);
+    char path[FILE_PATH_SIZE];
+
+    if (err != ERR_OK)
+        return err;
+    file_path_in(run->out, SEARCH_FILE, path);
+    file_remove(path); /* It is under way again. */
+    say_note(run->cli, "muster: %s%u worker%s%s, code %s; run %s",
+             recipe_tries(&run->cli->options.recipe, OPT_N) ? "up to " : "",
+             run->setup->slots, run->setup->slots == 1 ? "" : "s",
+             run->setup->local < run->setup->slots ? " awaited" : "",
+             setup_code_name(run->setup), run->out);
+    return ERR_OK;
+}
+
 static enum err open_series(struct many *many, struct why *why)
 {
     struct run *const run = many->run;
@@ -60,20 +78,10 @@ static enum err open_series(struct many *many, struct why *why)
         .more = option_given(&run->cli->options, OPT_SAVE),
         .stop = &many->stop,
         .context = many,
+        .ready = ready,
         .begin = begin,
         .trace = see};
-    const enum err err = run_open_folder(run, why);
-    char path[FILE_PATH_SIZE];
 
-    if (err != ERR_OK)
-        return err;
-    file_path_in(run->out, SEARCH_FILE, path);
-    file_remove(path); /* It is under way again. */
-    say_note(run->cli, "muster: %s%u worker%s%s, code %s; run %s",
-             recipe_tries(options.recipe, OPT_N) ? "up to " : "",
-             run->setup->slots, run->setup->slots == 1 ? "" : "s",
-             run->setup->local < run->setup->slots ? " awaited" : "",
-             setup_code_name(run->setup), run->out);
     return series_open(&options, &many->series, why);
 }
 

@@ -14,6 +14,7 @@
 #include "node/host/result_file.h"
 #include "os/clock.h"
 #include "os/file/file.h"
+#include "os/run/thread.h"
 
 #define NAME_SIZE_MAX 32u
 
@@ -23,13 +24,36 @@ struct series {
     uint32_t count;             /* Of trainings. */
     struct logbook *book;
     time_us began;
+    struct dataset rows;  /* A view of all of them, ... */
+    struct thread *ahead; /* ... hashed there before anybody asks, or NULL. */
     bool gathered;         /* One training was here before, ... */
     struct meanwhile left; /* ... of which this is. */
     int signal;
 };
 
-enum err series_open(const struct series_options *options,
-                     struct series **series, struct why *why)
+/* In a view of its own: the setup is somebody else's meanwhile. */
+static void know_rows(void *context)
+{
+    struct series *const series = context;
+
+    setup_know(series->options.setup, &series->rows);
+}
+
+/* If there is no thread to be had, series_plan hashes them. */
+static void look_ahead(struct series *series)
+{
+    series->rows = series->options.setup->data;
+    if (thread_start(know_rows, series, &series->ahead) != ERR_OK)
+        series->ahead = NULL;
+}
+
+static void end_ahead(struct series *series)
+{
+    thread_join(series->ahead);
+    series->ahead = NULL;
+}
+
+static enum err open_door(const struct series_options *options, struct why *why)
 {
     const struct recipe *const recipe = options->recipe;
     const struct train_options door = {
@@ -40,14 +64,25 @@ enum err series_open(const struct series_options *options,
         .lock = options->setup->lock,
         .resume = recipe_given(recipe, OPT_RESUME),
     };
+
+    return train_door_open(&door, &options->setup->door, why);
+}
+
+enum err series_open(const struct series_options *options,
+                     struct series **series, struct why *why)
+{
     struct series *const made = mem_new(1, sizeof *made);
-    enum err err;
+    enum err err = ERR_OK;
 
     if (made == NULL)
         return why_set(why, ERR_NOMEM, "out of memory");
     made->options = *options;
     made->began = clock_now_us();
-    err = train_door_open(&door, &options->setup->door, why);
+    look_ahead(made);
+    if (options->ready != NULL)
+        err = options->ready(options->context, why);
+    if (err == ERR_OK)
+        err = open_door(options, why);
     if (err == ERR_OK)
         *series = made;
     else
@@ -59,6 +94,7 @@ void series_close(struct series *series)
 {
     if (series == NULL)
         return;
+    end_ahead(series);
     logbook_close(series->book);
     mem_free(series);
 }
@@ -112,6 +148,9 @@ enum err series_plan(struct series *series, const struct folds *folds,
     struct setup *const setup = series->options.setup;
     struct digest plan;
 
+    end_ahead(series);
+    setup->data.digest = series->rows.digest;
+    setup->data.digest_known = series->rows.digest_known;
     setup_know(setup, &setup->data); /* Many ask. */
     plan = plan_of(setup, folds, trials, count);
     series->trials = trials;

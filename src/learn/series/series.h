@@ -23,12 +23,16 @@
 struct series_options {
     struct setup *setup; /* Its door is opened, and stays so. */
     const struct recipe *recipe;
-    const char *folder; /* Ours. */
+    const char *folder; /* Ours, once it is ready. */
     bool more;          /* Another run follows at the door when all are over. */
     const struct flag *stop;
 
-    /* Who looks on; any may be NULL. */
     void *context;
+    /* Makes the folder ready; NULL: it is.  All that is written there is
+     * synced, and while the disk is waited for the rows are hashed. */
+    enum err (*ready)(void *context, struct why *why);
+
+    /* Who looks on; any may be NULL. */
     /* A training begins, with the setup it has; `over` of `count` are over. */
     void (*begin)(void *context, const struct setup *part, uint32_t over,
                   uint32_t count);
