@@ -12,6 +12,7 @@
 #include "learn/series/series.h"
 #include "learn/series/staff.h"
 #include "os/clock.h"
+#include "os/run/thread.h"
 #include "os/run/threads.h"
 
 static bool stopped(const struct flag *stop)
@@ -161,11 +162,20 @@ static enum err measure_all(const struct setup *setup,
     return err;
 }
 
+/* The last lesson of a series is written down while all are measured. */
+struct noting {
+    struct lesson lesson;
+    struct thread *thread; /* NULL: nothing is being written. */
+    enum err err;
+    struct why why;
+};
+
 struct batch {
     const struct setup *setup;
     const struct folds *folds;
     struct trial *trials;
     const struct trial_hooks *hooks;
+    struct noting *noting;
 };
 
 static struct lesson lesson_of(const struct batch *batch, uint32_t trial,
@@ -262,6 +272,30 @@ struct turn {
     struct why *why;
 };
 
+static void note_last(void *context)
+{
+    struct noting *const noting = context;
+
+    noting->err = lesson_note(&noting->lesson, &noting->why);
+}
+
+static bool noting_begin(struct noting *noting, const struct lesson *lesson)
+{
+    noting->lesson = *lesson;
+    if (thread_start(note_last, noting, &noting->thread) == ERR_OK)
+        return true;
+    noting->thread = NULL;
+    return false;
+}
+
+static enum err noting_end(struct noting *noting, struct why *why)
+{
+    thread_join(noting->thread);
+    if (noting->err != ERR_OK)
+        *why = noting->why;
+    return noting->err;
+}
+
 static void end_lesson(struct turn *turn, struct lesson *lesson)
 {
     lesson_judge(lesson);
@@ -269,7 +303,8 @@ static void end_lesson(struct turn *turn, struct lesson *lesson)
         turn->failed = true;
         return;
     }
-    turn->err = lesson_note(lesson, turn->why);
+    if (!lesson->last || !noting_begin(turn->batch->noting, lesson))
+        turn->err = lesson_note(lesson, turn->why);
     tell_done(turn->batch, lesson);
 }
 
@@ -401,9 +436,14 @@ enum err trials_run(const struct setup *setup, const struct folds *folds,
                     struct trial *trials, uint32_t count,
                     const struct trial_hooks *hooks, struct why *why)
 {
-    struct batch batch = {
-        .setup = setup, .folds = folds, .trials = trials, .hooks = hooks};
-    enum err err;
+    struct noting noting = {.err = ERR_OK};
+    struct batch batch = {.setup = setup,
+                          .folds = folds,
+                          .trials = trials,
+                          .hooks = hooks,
+                          .noting = &noting};
+    struct why unwritten = {0};
+    enum err err, noted;
 
     CHECK((uint64_t)count * folds->count <= UINT32_MAX);
     err = hooks->series == NULL
@@ -416,6 +456,9 @@ enum err trials_run(const struct setup *setup, const struct folds *folds,
                   : first_error(folds, trials, count, why);
     for (uint32_t i = 0; i < count && err == ERR_OK; i++)
         err = measure_all(setup, folds, &trials[i], why);
+    noted = noting_end(&noting, &unwritten);
+    if (err == ERR_OK && noted != ERR_OK)
+        err = why_set(why, noted, "%s", unwritten.text);
     return err;
 }
 

@@ -60,6 +60,12 @@ def broken_disk(tap):
     result = job.finish()
     tap.ok(result["exit"] == 1 and "broken/scores-" in result.get("error", ""),
            "a training that cannot be written down ends the search", result)
+    os.makedirs("last/scores-0-1")
+    result = Train(*ROWS, "-v", 2, "--steps", 3, "-n", 2, "--out",
+                   "last").finish()
+    tap.ok(result["exit"] == 1 and "last/scores-" in result.get("error", ""),
+           "nor is one whose last cannot be, though it is measured meanwhile",
+           result)
 
 
 def own_seconds(tap):

@@ -20,6 +20,7 @@
 #include "learn/series/series.h"
 #include "learn/series/staff.h"
 #include "os/clock.h"
+#include "os/run/thread.h"
 #include "os/run/threads.h"
 
 static bool stopped(const struct flag *stop)
@@ -150,8 +151,9 @@ static void keep_scores(const struct lesson *lesson, const double *some)
         }
 }
 
-static enum err judge(const struct lesson *lesson, struct pool *pool,
-                      const double *w)
+/* What the model says of the judged rows; the caller's then. */
+static enum err score(const struct lesson *lesson, struct pool *pool,
+                      const double *w, double **scores)
 {
     const struct setup *part = &lesson->part;
     const struct dataset *const data = judged(lesson);
@@ -162,15 +164,49 @@ static enum err judge(const struct lesson *lesson, struct pool *pool,
                        ? ERR_NOMEM
                        : setup_family(part)->scores(part, data, pool, w, z);
 
-    if (err == ERR_OK) {
-        pick_judged(lesson, z, outputs, some);
-        err = judge_scores(lesson, some);
-    }
     if (err == ERR_OK)
-        keep_scores(lesson, some);
+        pick_judged(lesson, z, outputs, some);
     mem_free(z);
-    mem_free(some);
+    if (err == ERR_OK)
+        *scores = some;
+    else
+        mem_free(some);
     return err;
+}
+
+/* How good the scores are: one thread's work, beside what all of them then ask
+ * the rows. */
+struct marking {
+    const struct lesson *lesson;
+    double *scores;
+    struct thread *thread; /* NULL: it is done. */
+    enum err err;
+};
+
+static void mark(void *context)
+{
+    struct marking *const marking = context;
+
+    marking->err = judge_scores(marking->lesson, marking->scores);
+    if (marking->err == ERR_OK)
+        keep_scores(marking->lesson, marking->scores);
+}
+
+/* Who has one thread for a training marks in it. */
+static void marking_begin(struct marking *marking)
+{
+    if (marking->lesson->series != NULL &&
+        thread_start(mark, marking, &marking->thread) == ERR_OK)
+        return;
+    marking->thread = NULL;
+    mark(marking);
+}
+
+static enum err marking_end(struct marking *marking)
+{
+    thread_join(marking->thread);
+    mem_free(marking->scores);
+    return marking->err;
 }
 
 /* Until then the objective may be that of the point before, of a batch, or, of
@@ -236,18 +272,23 @@ static enum err judge_result(const struct lesson *lesson, struct fold *fold,
                              struct alone_result *result)
 {
     const struct setup *part = &lesson->part;
+    struct marking marking = {.lesson = lesson};
     struct pool *pool;
-    enum err err = open_pool(lesson, &pool);
+    enum err err = open_pool(lesson, &pool), marked;
 
     if (err != ERR_OK)
         return err;
-    err = judge(lesson, pool, result->weights);
+    err = score(lesson, pool, result->weights, &marking.scores);
     if (err == ERR_RANGE)
         err = why_set(&fold->why, err,
                       "a score is not finite; a smaller --lr helps");
-    if (err == ERR_OK)
+    if (err == ERR_OK) {
+        marking_begin(&marking);
         err = is_open(part, result) ? settle(part, pool, result, fold)
                                     : weigh(part, pool, result, fold);
+        marked = marking_end(&marking);
+        err = err == ERR_OK ? marked : err;
+    }
     close_pool(pool);
     return err;
 }
