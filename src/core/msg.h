@@ -628,4 +628,10 @@ static inline bool msg_is_bulk(enum msg_kind kind)
            (kind >= MSG_MEET && kind <= MSG_PARTING);
 }
 
+/* Is it about a round that its reader has been told of, and short? */
+static inline bool msg_is_order(enum msg_kind kind)
+{
+    return kind == MSG_WORK || kind == MSG_DROP || kind == MSG_CANCEL;
+}
+
 #endif /* CORE_MSG_H */

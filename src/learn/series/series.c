@@ -24,8 +24,8 @@ struct series {
     uint32_t count;             /* Of trainings. */
     struct logbook *book;
     time_us began;
-    struct dataset rows;  /* A view of all of them, ... */
-    struct thread *ahead; /* ... hashed there before anybody asks, or NULL. */
+    struct dataset rows;   /* A view of all of them, ... */
+    struct thread *ahead;  /* ... hashed there before anybody asks, or NULL. */
     bool gathered;         /* One training was here before, ... */
     struct meanwhile left; /* ... of which this is. */
     int signal;

@@ -63,12 +63,14 @@ void envelope_send(const struct envelope *envelope, struct link *link,
                        envelope->tail, envelope->tail_size);
 }
 
-/* Only what speaks of the board: those who read it there know the job. */
+/* Only what speaks of the board, or of a round there: those who read it know
+ * the job. */
 bool envelope_leave(const struct envelope *envelope, struct board *board,
-                    uint32_t berth, enum board_side to)
+                    uint32_t berth, enum board_side to, bool order)
 {
     return board != NULL && berth != BOARD_NONE && envelope->tail == NULL &&
-           codec_is_posted(envelope->room->bytes, envelope->head_size) &&
+           (order ||
+            codec_is_posted(envelope->room->bytes, envelope->head_size)) &&
            board_note_leave(board, berth, to, envelope->room->bytes,
                             envelope->head_size);
 }

@@ -40,11 +40,12 @@ MUST_CHECK bool envelope_fill_posted(struct envelope *envelope,
 void envelope_send(const struct envelope *envelope, struct link *link,
                    enum plane plane);
 void envelope_close(struct envelope *envelope);
-/* Left as a note for the other side of the berth, if it is short and there is
- * room; else it is to be sent. */
+/* Left as a note for the other side of the berth, if it is short, speaks of the
+ * board or is an order (msg_is_order), and there is room; else it is to be
+ * sent. */
 MUST_CHECK bool envelope_leave(const struct envelope *envelope,
                                struct board *board, uint32_t berth,
-                               enum board_side to);
+                               enum board_side to, bool order);
 
 /* Exponents that lie where a round of the board does: they change rarely. */
 struct laid {

@@ -216,6 +216,20 @@ void session_forget(struct session *session, uint32_t leaf)
     }
 }
 
+/* Small orders follow their round: to the board if that is there, else after
+ * it on the link, where a note would overtake it and be of no round at all. */
+static bool leave(struct session *session, struct board *board,
+                  const struct envelope *envelope, const struct msg *msg)
+{
+    const bool order = session->noted && msg_is_order(msg->kind);
+    const bool left =
+        envelope_leave(envelope, board, session->berth, BOARD_WORKER, order);
+
+    if (msg->kind == MSG_ROUND)
+        session->noted = left;
+    return left;
+}
+
 enum err session_send(struct session *session, struct posting *posting,
                       struct envelope *envelope, const struct msg *msg)
 {
@@ -225,11 +239,11 @@ enum err session_send(struct session *session, struct posting *posting,
     if (!posting_fill(posting, session->berth, envelope, msg))
         return ERR_NOMEM;
     if (queue == NULL) {
-        if (!envelope_leave(envelope, posting->board, session->berth,
-                            BOARD_WORKER))
+        if (!leave(session, posting->board, envelope, msg))
             send_now(session, bulk ? PLANE_BULK : PLANE_CONTROL, envelope);
         return ERR_OK;
     }
+    session->noted = false;
     if (msg->kind == MSG_ROUND || msg->kind == MSG_TASK)
         drop_letters(queue, false);
     return keep_letter(queue, is_work(msg->kind), envelope);

@@ -40,6 +40,7 @@ struct session {
     struct link *link;
     uint32_t index;       /* The core's link; SESSION_NO_INDEX: no HELLO yet. */
     uint32_t berth;       /* On the board; BOARD_NONE: a worker elsewhere. */
+    bool noted;           /* The last round was left there as a note. */
     struct token serving; /* For its peers; no name: none yet. */
     struct chunkset to_ship;
     uint32_t *order; /* Chunks of to_ship, a ring; NULL before the first. */

@@ -402,7 +402,7 @@ static void notes_taken(struct node *node)
 }
 
 /* A note that nobody claims is of a life that is over. */
-static void take_note(struct node *node, uint32_t berth)
+static bool take_note(struct node *node, uint32_t berth)
 {
     uint8_t note[BOARD_NOTE_BYTES];
     const size_t size =
@@ -411,16 +411,24 @@ static void take_note(struct node *node, uint32_t berth)
     struct session *session;
 
     if (size == 0)
-        return;
+        return false;
     if (tray_blocks(&node->tray, berth))
         empty_tray(node);
     session = index != SESSION_NO_INDEX ? node->sessions[index] : NULL;
     if (session == NULL || session->berth != berth)
-        return;
+        return true;
     if (codec_is_posted(note, size))
         on_posted(node, session, note, size);
     else
         no_message(node, session);
+    return true;
+}
+
+/* As many as there can be: a worker that leaves more, and more, has rung. */
+static void take_all(struct node *node, uint32_t berth)
+{
+    for (uint32_t i = 0; i < BOARD_NOTES && take_note(node, berth); i++)
+        continue;
 }
 
 static void take_notes(void *context)
@@ -429,7 +437,7 @@ static void take_notes(void *context)
     struct board *board = node->posting.board;
 
     for (uint32_t i = 0; i < board_shape(board)->berths; i++)
-        take_note(node, i);
+        take_all(node, i);
     notes_taken(node);
 }
 
@@ -441,7 +449,7 @@ static void on_single(struct node *node, struct link *link, enum plane plane,
     struct event event = {.kind = EVENT_MESSAGE, .msg = &msg};
 
     if (session != NULL && session->berth != BOARD_NONE)
-        take_note(node, session->berth); /* It was left before. */
+        take_all(node, session->berth); /* They were left before. */
     empty_tray(node);
     session = link_user(link);
     if (session == NULL)

@@ -259,23 +259,40 @@ static enum err decode(struct node *node, const uint8_t *data, size_t size,
 
 /* A note from the coordinator; before its WELCOME there is nobody to read it.
  */
-static void take_note(struct node *node)
+static void on_order(struct node *node, const uint8_t *note, size_t size)
+{
+    struct msg msg;
+    const struct event event = {.kind = EVENT_MESSAGE, .msg = &msg};
+
+    if (decode(node, note, size, &msg) != ERR_OK || msg.leaf != 0 ||
+        !msg_is_order(msg.kind))
+        spoilt(node);
+    else
+        feed(node, &event);
+}
+
+/* All there are: what was left first is seen first. */
+static void take_notes(struct node *node)
 {
     struct board *board = node->options->board;
     const uint32_t berth = node->options->berth;
     uint8_t note[BOARD_NOTE_BYTES];
-    size_t size;
 
-    if (node->bell == NULL || !node->open || !node->let_in)
-        return;
-    size = board_note_take(board, berth, BOARD_WORKER, note);
-    if (size > 0 && codec_is_posted(note, size))
-        on_posted(node, note, size);
+    while (node->bell != NULL && node->open && node->let_in) {
+        const size_t size = board_note_take(board, berth, BOARD_WORKER, note);
+
+        if (size == 0)
+            return;
+        if (codec_is_posted(note, size))
+            on_posted(node, note, size);
+        else
+            on_order(node, note, size);
+    }
 }
 
 static void on_bell(void *context)
 {
-    take_note(context);
+    take_notes(context);
 }
 
 /* Nobody to work for: whoever is there are peers. */
@@ -295,7 +312,7 @@ static void on_message(void *context, struct link *link, enum plane plane,
     struct msg msg;
     struct event event = {.kind = EVENT_MESSAGE, .msg = &msg};
 
-    take_note(node); /* It was left before. */
+    take_notes(node); /* They were left before. */
     if (link != node->link)
         return;
     if (plane == PLANE_BULK && codec_is_posted(data, size)) {
@@ -315,7 +332,7 @@ static void on_message(void *context, struct link *link, enum plane plane,
     /* Bulk is read only now, so that no ROUND overtakes its WELCOME. */
     if (msg.kind == MSG_WELCOME && node->open && node->link == link) {
         link_trust(link, node->message_max);
-        take_note(node);
+        take_notes(node);
     }
 }
 
@@ -398,7 +415,7 @@ static bool leave(struct node *node)
 {
     return node->posts && node->bell != NULL &&
            envelope_leave(&node->envelope, node->options->board,
-                          node->options->berth, BOARD_COORDINATOR);
+                          node->options->berth, BOARD_COORDINATOR, false);
 }
 
 /* Small ones the kernel takes at once; of others on_drained tells. */

@@ -33,9 +33,13 @@ struct answer_head {
 };
 
 struct note {
-    _Alignas(MEM_LINE) _Atomic uint64_t sequence; /* The writer's. */
-    uint32_t size;
+    _Alignas(MEM_LINE) uint32_t size;
     uint8_t bytes[BOARD_NOTE_BYTES];
+};
+
+struct notes {
+    _Alignas(MEM_LINE) _Atomic uint64_t sequence; /* The writer's. */
+    struct note note[BOARD_NOTES];
     _Alignas(MEM_LINE) _Atomic uint64_t taken; /* The reader's. */
 };
 
@@ -48,7 +52,7 @@ struct bell_head {
 struct berth_head {
     _Alignas(MEM_LINE) _Atomic uint64_t incarnation;
     struct answer_head answer[BOARD_ANSWERS];
-    struct note note[2];   /* By enum board_side: to whom. */
+    struct notes notes[2]; /* By enum board_side: to whom. */
     struct bell_head bell; /* The worker's. */
 };
 
@@ -272,9 +276,9 @@ void board_berth_reset(struct board *board, uint32_t berth)
     }
     /* Nobody reads there now: a worker does not between HELLO and WELCOME. */
     for (uint32_t i = 0; i < 2; i++) {
-        struct note *note = &berth_at(board, berth)->note[i];
+        struct notes *notes = &berth_at(board, berth)->notes[i];
 
-        atomic_store(&note->taken, atomic_load(&note->sequence));
+        atomic_store(&notes->taken, atomic_load(&notes->sequence));
     }
 }
 
@@ -407,18 +411,20 @@ bool board_bell_sleep(struct board *board, uint32_t berth, enum board_side side)
 bool board_note_leave(struct board *board, uint32_t berth, enum board_side to,
                       const void *data, size_t size)
 {
-    struct note *note = &berth_at(board, berth)->note[to];
+    struct notes *notes = &berth_at(board, berth)->notes[to];
     const uint64_t sequence =
-        atomic_load_explicit(&note->sequence, memory_order_relaxed);
+        atomic_load_explicit(&notes->sequence, memory_order_relaxed);
+    struct note *note = &notes->note[sequence % BOARD_NOTES];
 
     /* Pairs with the release in board_note_take. */
     if (board->bells == 0 || size == 0 || size > BOARD_NOTE_BYTES ||
-        atomic_load_explicit(&note->taken, memory_order_acquire) != sequence)
+        sequence - atomic_load_explicit(&notes->taken, memory_order_acquire) >=
+            BOARD_NOTES)
         return false;
     memcpy(note->bytes, data, size);
     note->size = (uint32_t)size;
     /* Pairs with the acquire there. */
-    atomic_store_explicit(&note->sequence, sequence + 1, memory_order_release);
+    atomic_store_explicit(&notes->sequence, sequence + 1, memory_order_release);
     ring(board, berth, to);
     return true;
 }
@@ -426,17 +432,18 @@ bool board_note_leave(struct board *board, uint32_t berth, enum board_side to,
 size_t board_note_take(struct board *board, uint32_t berth,
                        enum board_side side, uint8_t note[BOARD_NOTE_BYTES])
 {
-    struct note *left = &berth_at(board, berth)->note[side];
-    const uint64_t sequence =
-        atomic_load_explicit(&left->sequence, memory_order_acquire);
+    struct notes *notes = &berth_at(board, berth)->notes[side];
+    const uint64_t taken =
+        atomic_load_explicit(&notes->taken, memory_order_relaxed);
+    const struct note *left = &notes->note[taken % BOARD_NOTES];
     size_t size;
 
-    if (atomic_load_explicit(&left->taken, memory_order_relaxed) == sequence)
+    if (atomic_load_explicit(&notes->sequence, memory_order_acquire) == taken)
         return 0;
-    size = *(volatile uint32_t *)&left->size; /* Once: it may change. */
+    size = *(const volatile uint32_t *)&left->size; /* Once: it may change. */
     if (size > BOARD_NOTE_BYTES)
         size = 0;
     memcpy(note, left->bytes, size);
-    atomic_store_explicit(&left->taken, sequence, memory_order_release);
+    atomic_store_explicit(&notes->taken, taken + 1, memory_order_release);
     return size;
 }

@@ -7,7 +7,7 @@
  *
  *     round   [ sequence | bytes ]   two of them, in turn; the coordinator
  *     round   [ sequence | bytes ]   writes, all workers read
- *     berth 0 [ incarnation ][ note to the worker ][ note from it ]
+ *     berth 0 [ incarnation ][ notes to the worker ][ notes from it ]
  *             [ answer: sequence, released | bytes ] x 2
  *     berth 1  ...                   one worker writes, the coordinator reads
  *
@@ -27,10 +27,11 @@
  *   BOARD-3  Sizes and offsets come from each process's own copy of the shape.
  *            Nothing read from here is used as a length or an index, but the
  *            size of a note, if that is no more than a note can have.
- *   BOARD-4  A note is its writer's while taken = sequence, its reader's from
- *            leaving to taking.  If the last one was not taken the writer uses
- *            the link; so nobody waits for a reader, and of what was left
- *            before something was sent the reader can know by then.  A bell
+ *   BOARD-4  Notes are a ring: of BOARD_NOTES places those from taken to
+ *            sequence are the reader's, the others the writer's.  If all are
+ *            the reader's the writer uses the link; so nobody waits for a
+ *            reader, and of what was left before something was sent the reader
+ *            can know by then, if it takes all there are.  A bell
  *            only says: look at the notes.  Whoever is killed between leaving
  *            one and ringing has told nobody: so look at times without, too.
  *   BOARD-5  Who rings writes `rung`, then reads `awake`; who lies down writes
@@ -50,6 +51,7 @@
 #define BOARD_NONE    UINT32_MAX
 
 #define BOARD_NOTE_BYTES 1008u
+#define BOARD_NOTES      8u  /* Left and not taken, each way of a berth. */
 #define BOARD_BELLS_MAX  64u /* With more berths there are no notes. */
 
 struct board;
@@ -110,12 +112,13 @@ void board_answer_release(struct board *board, uint32_t berth, uint32_t answer,
 
 enum board_side { BOARD_WORKER, BOARD_COORDINATOR };
 
-/* To the other side of the berth.  False: it has not taken the last one, or
+/* To the other side of the berth.  False: it has not taken the last ones, or
  * there are no notes, or this is too long for one. */
 MUST_CHECK bool board_note_leave(struct board *board, uint32_t berth,
                                  enum board_side to, const void *data,
                                  size_t size);
-/* What was left for `side`: its size, 0 if there is nothing. */
+/* The first that was left for `side`: its size, 0 if there is nothing.  Who
+ * does not trust the other side takes BOARD_NOTES at a time, and no more. */
 size_t board_note_take(struct board *board, uint32_t berth,
                        enum board_side side, uint8_t note[BOARD_NOTE_BYTES]);
 /* Readable once somebody has rung; -1: there are no notes.  The coordinator

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "node/host/session.h"
 
 #define DIMS 300u
 
@@ -424,6 +425,65 @@ static void test_a_round_is_read_in_place(void **state)
     assert_round(f, &got);
 }
 
+/* Sent: what would have gone over the link waits in the relay's bundle. */
+static size_t sent(const struct session *session)
+{
+    return session->bundles[PLANE_BULK].size +
+           session->bundles[PLANE_CONTROL].size;
+}
+
+static void send(struct fixture *f, struct session *session,
+                 const struct msg *msg)
+{
+    assert_int_equal(session_send(session, &f->posting, &f->envelope, msg),
+                     ERR_OK);
+}
+
+/* A worker drops an order of a round that it has not been told of.  So orders
+ * are notes if their round was one, and follow it on the link if it had to go
+ * there: as a note they would overtake it. */
+static void test_orders_follow_their_round(void **state)
+{
+    static const enum msg_kind kinds[] = {MSG_WORK, MSG_DROP, MSG_CANCEL};
+    struct fixture *f = *state;
+    struct session *const session = session_new(NULL);
+    struct msg order = {.work = {.key = {.step = 3}, .count = 1}};
+    uint8_t note[BOARD_NOTE_BYTES];
+    struct msg round = round_of(f, 3), got;
+    size_t before, size;
+
+    assert_non_null(session);
+    assert_int_equal(session_bundle(session), ERR_OK);
+    session->berth = 0;
+    order.work.items = &f->item;
+    send(f, session, &round);
+    for (size_t i = 0; i < 3; i++) {
+        order.kind = kinds[i];
+        send(f, session, &order);
+    }
+    assert_int_equal(sent(session), 0);
+    size = board_note_take(f->board, 0, BOARD_WORKER, note);
+    assert_true(codec_is_posted(note, size));
+    for (size_t i = 0; i < 3; i++) {
+        size = board_note_take(f->board, 0, BOARD_WORKER, note);
+        assert_int_equal(codec_decode(note, size, &f->room, &got), ERR_OK);
+        assert_int_equal(got.kind, kinds[i]);
+    }
+    for (uint32_t i = 0; i < BOARD_NOTES; i++)
+        assert_true(board_note_leave(f->board, 0, BOARD_WORKER, "full", 5));
+    round = round_of(f, 4);
+    send(f, session, &round);
+    before = sent(session);
+    assert_true(before > 0);
+    while (board_note_take(f->board, 0, BOARD_WORKER, note) > 0)
+        continue;
+    order.kind = MSG_WORK;
+    send(f, session, &order);
+    assert_true(sent(session) > before);
+    assert_int_equal(board_note_take(f->board, 0, BOARD_WORKER, note), 0);
+    session_free(session);
+}
+
 static void test_hessians_too_large_are_not_planned_for(void **state)
 {
     const struct board_shape small = posting_shape(1, 10, 55);
@@ -447,6 +507,7 @@ int main(void)
         TEST(test_an_answer_comes_back),
         TEST(test_sums_in_place_are_not_copied),
         TEST(test_a_round_is_read_in_place),
+        TEST(test_orders_follow_their_round),
         TEST(test_answers_without_a_place_are_sent),
         TEST(test_other_messages_are_sent),
         TEST(test_lies_are_no_messages),
