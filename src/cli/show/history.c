@@ -66,6 +66,16 @@ static void make_room(struct history *history)
                       history->steps == NULL;
 }
 
+/* Those who came or went before the first round of this start did so at the
+ * step at which the run goes on; nobody had told it yet. */
+static void begin(struct history *history, const struct trace *trace)
+{
+    history->began_at = trace->now;
+    for (uint32_t i = 0; i < history->event_count; i++)
+        if (history->events[i].step == 0)
+            history->events[i].step = trace->key.step;
+}
+
 static void open_step(struct history *history, const struct trace *trace)
 {
     if (history->columns == 0)
@@ -74,7 +84,7 @@ static void open_step(struct history *history, const struct trace *trace)
     if (history->failed || trace->key.round > 0)
         return; /* A further round of the same step. */
     if (history->began_at == TIME_NEVER)
-        history->began_at = trace->now;
+        begin(history, trace);
     history->opened_at = trace->now;
     history->step = trace->key.step;
     for (uint32_t i = 0; i < history->columns; i++)

@@ -104,6 +104,8 @@ void progress_event(struct progress *progress, const struct trace *trace)
         break;
     case TRACE_ROUND:
         progress->started = true;
+        if (trace->key.step > progress->step) /* Where a run goes on. */
+            progress->step = trace->key.step;
         break;
     case TRACE_TALLY:
         take_tally(worker, trace);
@@ -286,8 +288,12 @@ const char *progress_sentence(const struct progress *progress,
     default:
         return NULL;
     }
-    (void)snprintf(text, TRACE_TEXT, "step %u: %s %s", progress->step,
-                   trace->name, trace_name(trace->kind));
+    if (progress->started)
+        (void)snprintf(text, TRACE_TEXT, "step %u: %s %s", progress->step,
+                       trace->name, trace_name(trace->kind));
+    else /* At which step a run goes on, the first round tells. */
+        (void)snprintf(text, TRACE_TEXT, "%s %s", trace->name,
+                       trace_name(trace->kind));
     if (is_gone(trace) && trace->a > 0)
         add_rest(trace->a, text);
     return text;

@@ -75,6 +75,21 @@ static void test_one_step(void **state)
     history_close(&history);
 }
 
+/* Who came before the first round of a run that goes on came at its step. */
+static void test_goes_on(void **state)
+{
+    struct history history;
+    struct trace round = make(TRACE_ROUND, 1000, "");
+
+    (void)state;
+    history_init(&history);
+    tell(&history, TRACE_JOINED, 5, "a");
+    round.key.step = 1500;
+    history_event(&history, &round, 1);
+    assert_int_equal(history.events[0].step, 1500);
+    history_close(&history);
+}
+
 /* A peer of a ring tells of its work in the step that opened as this one. */
 static void told(struct history *history, time_us now, const char *name,
                  uint32_t step)
@@ -232,7 +247,7 @@ static void test_all_deaths_count(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_step),
+        cmocka_unit_test(test_goes_on), cmocka_unit_test(test_one_step),
         cmocka_unit_test(test_peers_tell_late),
         cmocka_unit_test(test_long_runs_are_thinned_evenly),
         cmocka_unit_test(test_many_workers_are_bounded),

@@ -141,13 +141,32 @@ static void test_commit(void **state)
     assert_true(progress.objective == 0.25);
 }
 
+/* Before its first commit a run that goes on is at the step of its first
+ * round; before that, nobody knows which. */
+static void test_goes_on(void **state)
+{
+    struct trace round = {.kind = TRACE_ROUND, .link = -1};
+    struct trace died = {.kind = TRACE_DIED, .link = -1, .name = "w1"};
+    char text[TRACE_TEXT];
+
+    (void)state;
+    progress_init(&progress);
+    event(TRACE_JOINED, "w0", 0);
+    event(TRACE_JOINED, "w1", 0);
+    assert_string_equal(progress_sentence(&progress, &died, text), "w1 died");
+    round.key.step = 1500;
+    progress_event(&progress, &round);
+    assert_string_equal(progress_sentence(&progress, &died, text),
+                        "step 1500: w1 died");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_states), cmocka_unit_test(test_straggler),
         cmocka_unit_test(test_window), cmocka_unit_test(test_more_than_fit),
         cmocka_unit_test(test_commit), cmocka_unit_test(test_order),
-        cmocka_unit_test(test_gone),
+        cmocka_unit_test(test_gone),   cmocka_unit_test(test_goes_on),
     };
 
     return cmocka_run_group_tests_name("watch", tests, NULL, NULL);
