@@ -79,7 +79,10 @@ static const char *const names[TRAITS] = {
     [TRAIT_MEMORY] = "--optim but gd or sgd",
     [TRAIT_RATED] = "--optim gd, agd, momentum or nesterov",
     [TRAIT_NO_RATE] = "no --lr",
+    [TRAIT_RATE] = "--lr",
     [TRAIT_RATE_RULE] = "--schedule",
+    [TRAIT_MOMENTUM] = "--momentum",
+    [TRAIT_STEADY] = "--optim but momentum or nesterov",
     [TRAIT_BATCH] = "--batch",
     [TRAIT_SCATTERED] = "--shuffle rows",
     [TRAIT_PASSES] = "--passes",
@@ -123,7 +126,10 @@ static const struct rule rules[] = {
     {TRAIT(SGD), TRAIT(RATE_RULE) | TRAIT(ENDS),
      "<it> means nothing to --optim sgd: its rate is RATE / (1 + rows seen), "
      "and it ends after --steps passes over the rows"},
-    {TRAIT(SEARCHES), TRAIT(RATE_RULE),
+    {TRAIT(STEADY) | TRAIT(MOMENTUM), 0,
+     "--momentum means nothing to --optim <optim>; take --optim momentum or "
+     "nesterov"},
+    {TRAIT(SEARCHES), TRAIT(RATE) | TRAIT(RATE_RULE),
      "<it> means nothing to --optim <optim>, which searches for the length of "
      "every step; take gd, agd, momentum, nesterov, adam or adamw"},
     {TRAIT(PLAIN) | TRAIT(ACCURACY), 0,
@@ -469,15 +475,16 @@ static const struct {
     const char *name;
     trait_set traits;
 } optimisers[] = {
-    {"gd", TRAIT(PLAIN) | TRAIT(RATED)},
-    {"agd", TRAIT(PLAIN) | TRAIT(RATED) | TRAIT(MEMORY) | TRAIT(AGD)},
+    {"gd", TRAIT(STEADY) | TRAIT(PLAIN) | TRAIT(RATED)},
+    {"agd",
+     TRAIT(STEADY) | TRAIT(PLAIN) | TRAIT(RATED) | TRAIT(MEMORY) | TRAIT(AGD)},
     {"momentum", TRAIT(PLAIN) | TRAIT(RATED) | TRAIT(MEMORY)},
     {"nesterov", TRAIT(PLAIN) | TRAIT(RATED) | TRAIT(MEMORY)},
-    {"adam", TRAIT(PLAIN) | TRAIT(MEMORY)},
-    {"adamw", TRAIT(PLAIN) | TRAIT(MEMORY)},
-    {"lbfgs", TRAIT(SEARCHES) | TRAIT(MEMORY)},
-    {"newton", TRAIT(SEARCHES) | TRAIT(MEMORY) | TRAIT(NEWTON)},
-    {"sgd", TRAIT(PLAIN) | TRAIT(SGD)},
+    {"adam", TRAIT(STEADY) | TRAIT(PLAIN) | TRAIT(MEMORY)},
+    {"adamw", TRAIT(STEADY) | TRAIT(PLAIN) | TRAIT(MEMORY)},
+    {"lbfgs", TRAIT(STEADY) | TRAIT(SEARCHES) | TRAIT(MEMORY)},
+    {"newton", TRAIT(STEADY) | TRAIT(SEARCHES) | TRAIT(MEMORY) | TRAIT(NEWTON)},
+    {"sgd", TRAIT(STEADY) | TRAIT(PLAIN) | TRAIT(SGD)},
 };
 
 const char *trait_name(enum trait trait)

@@ -80,7 +80,10 @@ enum trait {
     TRAIT_MEMORY, /* The optimiser keeps more than weights. */
     TRAIT_RATED,  /* It needs a rate, ... */
     TRAIT_NO_RATE,
+    TRAIT_RATE,      /* ... and has this one, ... */
     TRAIT_RATE_RULE, /* ... which changes from step to step. */
+    TRAIT_MOMENTUM,  /* How much of the last step is in the next, ... */
+    TRAIT_STEADY,    /* ... of which the optimiser knows nothing. */
     TRAIT_BATCH,     /* A step is over some of the rows, ... */
     TRAIT_SCATTERED, /* ... wherever they are. */
     TRAIT_PASSES,    /* Passes over the rows are counted. */

@@ -2,7 +2,7 @@
 printf '+1 1:1 2:0.5\n-1 1:-1 2:1\n-1 2:2\n-1 1:0.5\n' >a.svm
 grep '^+' a.svm >twice.svm
 cat a.svm >>twice.svm
-objective() { "$MUSTER" train "$@" --steps 30 --lr 0.5 --format json |
+objective() { "$MUSTER" train "$@" --steps 30 --format json |
          sed -n 's/.*"objective": \([0-9.]*\),.*/\1/p'; }
 a=$(objective a.svm --class-weight 1=2 --l2 0.25)
 b=$(objective a.svm -w1 2 --l2 0.25)

@@ -10,6 +10,6 @@ whole, rest = (json.load(open(name)) for name in ("whole.json", "rest.json"))
 print("same hash", whole["hash"] == rest["hash"])
 print(rest["steps"], rest["config"]["data"], rest["config"]["n"])
 END
-"$MUSTER" train gen:gmm:2000,20 --resume=run --lr 0.5 --steps 50 -q
+"$MUSTER" train gen:gmm:2000,20 --resume=run --optim gd --lr 0.5 --steps 50 -q
 echo "status $?"
 "$MUSTER" train --resume=nowhere

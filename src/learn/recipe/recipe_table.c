@@ -313,7 +313,8 @@ static const struct option table[RECIPE_OPTIONS] = {
                 .help = "learning rate; with --batch, unless given, one that "
                         "small batches bear and that falls to 0 (--schedule "
                         "cosine); of adam and adamw 0.001, which stays; of "
-                        "--net one that falls"},
+                        "--net one that falls",
+                .traits = TRAIT(RATE)},
     [OPT_SCHEDULE] = {.name = "schedule",
                       .kind = VALUE_CHOICE,
                       .value = "NAME",
@@ -356,7 +357,8 @@ static const struct option table[RECIPE_OPTIONS] = {
                       .value = "MU",
                       LIMITS(0, 0.999999),
                       .shown = "0.9",
-                      .help = "of --optim momentum and nesterov"},
+                      .help = "of --optim momentum and nesterov",
+                      .traits = TRAIT(MOMENTUM)},
     [OPT_BATCH] = {.name = "batch",
                    .aliases = "batch-size|minibatch",
                    .kind = VALUE_COUNT,
