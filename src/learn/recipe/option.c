@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/nearest.h"
+#include "learn/recipe/foreign.h"
 
 static char plain(char c)
 {
@@ -141,10 +142,14 @@ static enum err parse_choice(const struct option *row, const char *text,
                              struct why *why)
 {
     char list[CHOICES_SIZE], cut[CHOICES_SIZE];
-    const char *same;
+    const char *same, *advice;
 
     if (in_list(text, strlen(text), row->choices))
         return ERR_OK;
+    advice = foreign_value(row, text);
+    if (advice != NULL)
+        return why_set(why, ERR_RANGE, "--%s %.64s: %s", row->name, text,
+                       advice);
     same = same_choice(row, text, cut);
     return why_set(why, ERR_RANGE, "--%s %.64s: expected one of: %s%s%s%s",
                    row->name, text, option_choices(row, list),

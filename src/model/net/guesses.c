@@ -29,6 +29,20 @@ static bool is_layer(const char *text)
     return layer.ops != NULL && layer.ops->parse(rest, &layer);
 }
 
+/* Widths alone, as scikit-learn has them: "100,50". */
+static bool guess_widths(const char *lower, char hint[LAYER_HINT_SIZE])
+{
+    const size_t first = strspn(lower, "0123456789");
+
+    if (first == 0 || lower[strspn(lower, "0123456789,")] != '\0')
+        return false;
+    (void)snprintf(hint, LAYER_HINT_SIZE,
+                   "is no layer; write dense%.*s relu, and as the last "
+                   "layer dense with an output for each class",
+                   (int)first, lower);
+    return true;
+}
+
 bool layer_guess(const char *word, char hint[LAYER_HINT_SIZE])
 {
     char lower[NEURAL_TEXT_MAX] = "";
@@ -37,6 +51,8 @@ bool layer_guess(const char *word, char hint[LAYER_HINT_SIZE])
     for (; length_all + 1 < sizeof lower && *word != '\0'; word++)
         if (strchr("()", *word) == NULL)
             lower[length_all++] = (char)tolower((unsigned char)*word);
+    if (guess_widths(lower, hint))
+        return true;
     for (size_t i = 0; i < sizeof guesses / sizeof *guesses; i++) {
         const struct guess *const guess = &guesses[i];
         const size_t length = strlen(guess->begins);

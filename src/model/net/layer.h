@@ -97,7 +97,7 @@ const struct layer_ops *layer_find(const char *text, const char **rest);
 /* Name number i; NULL behind the last. */
 const char *layer_name(uint32_t i);
 
-#define LAYER_HINT_SIZE 96
+#define LAYER_HINT_SIZE 128
 
 /* What to write for a word of other programs: "is written pool2".  false: it is
  * no such word. */

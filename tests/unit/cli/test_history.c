@@ -247,7 +247,8 @@ static void test_all_deaths_count(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goes_on), cmocka_unit_test(test_one_step),
+        cmocka_unit_test(test_goes_on),
+        cmocka_unit_test(test_one_step),
         cmocka_unit_test(test_peers_tell_late),
         cmocka_unit_test(test_long_runs_are_thinned_evenly),
         cmocka_unit_test(test_many_workers_are_bounded),

@@ -84,8 +84,8 @@ static void test_refusals(void **state)
     refuse("l2", "-1", ERR_RANGE,
            "--l2 -1: expected a number from 0 to 1e+300");
     assert_true(recipe_real(&recipe, OPT_L2) == 0.5);
-    refuse("model", "tree", ERR_RANGE,
-           "--model tree: expected one of: linear logistic svm hinge softmax");
+    refuse("model", "far", ERR_RANGE,
+           "--model far: expected one of: linear logistic svm hinge softmax");
     refuse("optim", "Adam", ERR_RANGE,
            "--optim Adam: expected one of: gd agd momentum nesterov adam adamw "
            "lbfgs newton sgd; did you mean adam?");
