@@ -353,8 +353,34 @@ static enum err take_class_weight(struct options *options, const char *label,
                       ORIGIN_FLAG, why);
 }
 
+/* What is wrong so far: the first of it, and how many. */
+struct troubles {
+    enum err err;
+    struct why first;
+    uint32_t count;
+    bool lost; /* Whose the words behind it are, nobody knows. */
+};
+
+/* Keep what is wrong with one word; ERR_OK: the next ones can be looked at. */
+static enum err note(struct options *options, enum err err,
+                     const struct why *why, struct troubles *troubles)
+{
+    if (err != ERR_UNKNOWN && err != ERR_RANGE)
+        return err;
+    if (troubles->count++ == 0) {
+        troubles->err = err;
+        troubles->first = *why;
+        return ERR_OK;
+    }
+    if (options->others == NULL)
+        options->others = mem_new(TROUBLES_MAX - 1, sizeof *options->others);
+    if (options->others != NULL && options->other_count < TROUBLES_MAX - 1)
+        options->others[options->other_count++] = *why;
+    return ERR_OK;
+}
+
 static enum err take_words(struct options *options, int argc, char *const *argv,
-                           struct why *why)
+                           struct troubles *troubles, struct why *why)
 {
     uint32_t positional = 0;
     bool flags = true; /* Until `--`. */
@@ -378,15 +404,27 @@ static enum err take_words(struct options *options, int argc, char *const *argv,
             err = take_flag(options, word + (word[1] == '-' ? 2 : 1),
                             i + 1 < argc ? argv[i + 1] : NULL, ORIGIN_FLAG,
                             &took, why);
+            if (err == ERR_UNKNOWN && strchr(word, '=') == NULL) {
+                took = i + 1 < argc && !is_flag(argv[i + 1]);
+                troubles->lost = true;
+            }
             i += took;
-        } else {
+        } else if (positional < options->shape.positional_count) {
             err = take_positional(options, positional++, word, why);
+        } else if (!troubles->lost) {
+            err = take_positional(options, positional, word, why);
+            troubles->lost = true;
         }
+        if (err != ERR_OK)
+            err = note(options, err, why, troubles);
+        if (troubles->lost && options->shape.rest)
+            break; /* A job without its dashes: what follows is its own. */
     }
     return err;
 }
 
-static enum err take_environment(struct options *options, struct why *why)
+static enum err take_environment(struct options *options,
+                                 struct troubles *troubles, struct why *why)
 {
     enum err err = ERR_OK;
 
@@ -406,7 +444,8 @@ static enum err take_environment(struct options *options, struct why *why)
             continue;
         err = option_set(options, id, value, ORIGIN_ENVIRONMENT, why);
         if (err != ERR_OK)
-            why_in(why, err, "environment %s", name);
+            err = note(options, why_in(why, err, "environment %s", name), why,
+                       troubles);
     }
     return err;
 }
@@ -524,12 +563,17 @@ enum err options_parse(struct options *options,
                        const struct option_shape *shape, int argc,
                        char *const *argv, struct why *why)
 {
+    struct troubles troubles = {0};
     enum err err;
 
     *options = (struct options){.shape = *shape};
-    err = take_words(options, argc, argv, why);
+    err = take_words(options, argc, argv, &troubles, why);
     if (err == ERR_OK && !option_flag(options, OPT_HELP))
-        err = take_environment(options, why);
+        err = take_environment(options, &troubles, why);
+    if (err == ERR_OK && troubles.count > 0) {
+        *why = troubles.first;
+        err = troubles.err;
+    }
     if (err == ERR_OK && option_given(options, OPT_CONFIG))
         err = read_config(options, option_text(options, OPT_CONFIG), why);
     if (err == ERR_OK)
@@ -543,6 +587,7 @@ void options_close(struct options *options)
     for (int id = RECIPE_OPTIONS; id < OPTIONS; id++)
         setting_close(setting_of(options, id));
     mem_free(options->class_weight);
+    mem_free(options->others);
     *options = (struct options){.shape = options->shape};
 }
 

@@ -160,6 +160,7 @@ struct option_shape {
 };
 
 #define CLASS_WEIGHT_BYTES 256u
+#define TROUBLES_MAX       8u /* As many as are told at once. */
 
 struct options {
     struct option_shape shape;
@@ -172,6 +173,9 @@ struct options {
      */
     char *const *rest;
     uint32_t rest_count;
+    /* What is wrong besides the sentence that options_parse gives. */
+    struct why *others;
+    uint32_t other_count;
 };
 
 const struct option *option_row(int id);
@@ -183,8 +187,8 @@ struct option_words option_words(int id, uint32_t command);
 
 /* Read the words after the command, the environment and the config file, and
  * check every value.  ERR_UNKNOWN or ERR_RANGE (usage), ERR_IO or ERR_NOTFOUND
- * (the config file), each with a sentence.  `options` may be closed after any
- * outcome. */
+ * (the config file), each with a sentence; of words and environment all that is
+ * wrong is in `others`, too.  `options` may be closed after any outcome. */
 MUST_CHECK enum err options_parse(struct options *options,
                                   const struct option_shape *shape, int argc,
                                   char *const *argv, struct why *why);

@@ -10,9 +10,42 @@
 #include "os/log.h"
 #include "os/run/interrupt.h"
 
-static void say_error_json(const char *sentence)
+static void tidy(char *sentence, size_t size)
 {
-    say_json(json_pack("{s:s}", "error", sentence));
+    plain_controls(sentence, size);
+    plain_text(sentence);
+}
+
+/* What is wrong with the words besides the first of it. */
+static json_t *others_json(const struct options *options)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < options->other_count; i++) {
+        tidy(options->others[i].text, WHY_SIZE);
+        (void)json_array_append_new(list, json_string(options->others[i].text));
+    }
+    return list;
+}
+
+static void say_error_json(const struct cli *cli, const char *sentence)
+{
+    json_t *object = json_pack("{s:s}", "error", sentence);
+
+    if (cli->options.other_count > 0)
+        (void)json_object_set_new(object, "also", others_json(&cli->options));
+    say_json(object);
+}
+
+static void say_error_text(const struct cli *cli, const char *sentence)
+{
+    const struct options *options = &cli->options;
+
+    (void)fprintf(stderr, "muster: %s\n", sentence);
+    for (uint32_t i = 0; i < options->other_count; i++) {
+        tidy(options->others[i].text, WHY_SIZE);
+        (void)fprintf(stderr, "muster: %s\n", options->others[i].text);
+    }
 }
 
 int say_error(const struct cli *cli, int status, const char *format, ...)
@@ -23,14 +56,13 @@ int say_error(const struct cli *cli, int status, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    plain_controls(sentence, sizeof sentence);
-    plain_text(sentence);
+    tidy(sentence, sizeof sentence);
     if (!ranks_speak(cli, &status, sentence, sizeof sentence))
         return status;
     if (cli->json)
-        say_error_json(sentence);
+        say_error_json(cli, sentence);
     else
-        (void)fprintf(stderr, "muster: %s\n", sentence);
+        say_error_text(cli, sentence);
     return status;
 }
 

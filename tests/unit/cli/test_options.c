@@ -175,8 +175,8 @@ static void test_refusals(void **state)
                        "1e+300");
     refuse("--l2 1x", "--l2 1x: expected a number from 0 to "
                       "1e+300");
-    refuse("--model tree",
-           "--model tree: expected one of: linear logistic svm hinge softmax");
+    refuse("--model far",
+           "--model far: expected one of: linear logistic svm hinge softmax");
     refuse("--sync=perhaps", "--sync perhaps: expected yes or no");
     refuse("--no-steps", "no option --no-steps; did you mean --steps?");
     refuse("a b c", "c: one argument too many; --help says which there are");
