@@ -18,3 +18,8 @@ try train t.csv --solver lbfgs
 try fit t.csv
 try run t.csv
 try reproduce gradient-codin
+for flag in --l1 --kernel --dropout --activation --device --fit_intercept --verbose \
+    --decimal --thousands --index-col --usecols --encoding --skiprows --stratify \
+    --target-column --eta --max-depth; do
+    try train t.csv $flag 1
+done

@@ -10,8 +10,6 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "base/nearest.h"
-#include "code/preset.h"
 #include "os/file/file.h"
 
 #define NAME_MAX_BYTES 48u
@@ -29,171 +27,6 @@ int option_find(const char *typed, size_t length)
     while (id < OPTIONS && !option_named(option_row(id), typed, length))
         id++;
     return id;
-}
-
-/* What other programs call it. */
-static const struct foreign {
-    const char *name;
-    int id;
-} foreign[] = {
-    {"lambda", OPT_L2},
-    {"alpha", OPT_L2},
-    {"reg", OPT_L2},
-    {"target", OPT_LABEL},
-    {"y", OPT_LABEL},
-    {"early-stopping", OPT_PATIENCE},
-    {"n-iter-no-change", OPT_PATIENCE},
-    {"validation-fraction", OPT_VALID},
-    {"hidden-layer-sizes", OPT_NET},
-    {"max-iter", OPT_STEPS},
-    {"iterations", OPT_STEPS},
-    {"iter", OPT_STEPS},
-    {"learning-rate", OPT_LR},
-    {"optimizer", OPT_OPTIM},
-    {"cv", OPT_FOLDS},
-    {"k-fold", OPT_FOLDS},
-    {"sep", OPT_SEPARATOR},
-    {"delimiter", OPT_SEPARATOR},
-    {"delim", OPT_SEPARATOR},
-    {"random-state", OPT_SEED},
-    {"n-jobs", OPT_THREADS},
-    {"jobs", OPT_THREADS},
-    {"j", OPT_THREADS},
-    {"test-size", OPT_VALID},
-    {"sample-weight", OPT_WEIGHT},
-    {"w", OPT_CLASS_WEIGHT},
-    {"na-values", OPT_MISSING},
-    {"impute", OPT_MISSING},
-    {"normalize", OPT_SCALE},
-    {"standardize", OPT_SCALE},
-    {"one-hot", OPT_CATEGORICAL},
-    {"ignore", OPT_DROP},
-    {"exclude", OPT_DROP},
-    {"o", OPT_SAVE},
-    {"output", OPT_SAVE},
-    {"model-out", OPT_SAVE},
-    {"i", OPT_DATA},
-    {"d", OPT_DATA},
-    {"f", OPT_DATA},
-    {"file", OPT_DATA},
-    {"train", OPT_DATA},
-    {"o", OPT_PREDICTIONS},
-    {"output", OPT_PREDICTIONS},
-    {"m", OPT_MODEL_FILE},
-    {"proba", OPT_PROBABILITY},
-};
-
-/* What is no single option here. */
-static const struct hint {
-    const char *name;
-    int id; /* For commands that take this one. */
-    const char *text;
-} hints[] = {
-    {"penalty", OPT_L2, "--l2 is that of squares, and there is no L1"},
-    {"nproc-per-node", OPT_N, "-n starts workers on this machine"},
-    {"ntasks", OPT_N,
-     "-n starts workers on this machine, `muster launch slurm` on others"},
-    {"hostfile", OPT_N, "`muster launch ssh` starts workers on other machines"},
-    {"hosts", OPT_N,
-     "`muster launch ssh --hosts` starts workers on other machines"},
-};
-
-/* The option, by this one of its names. */
-static enum err suggest(const char *typed, int id, const char *name,
-                        struct why *why)
-{
-    const struct option *row = option_row(id);
-
-    if (id == OPT_DATA || id == OPT_PREDICTIONS || id == OPT_MODEL_FILE)
-        return why_set(why, ERR_UNKNOWN,
-                       "no option %s%.*s; %s is named without a flag, see "
-                       "--help",
-                       option_dashes(typed), (int)NAME_MAX_BYTES, typed,
-                       row->value);
-    return why_set(why, ERR_UNKNOWN, "no option %s%.*s; did you mean %s%s?",
-                   option_dashes(typed), (int)NAME_MAX_BYTES, typed,
-                   option_dashes(name), name);
-}
-
-static bool reads_file(const struct preset *preset)
-{
-    return (preset_traits(preset->name) & TRAIT(MATRIX)) != 0;
-}
-
-/* A setting of codes, or a code: neither is a flag of its own. */
-static enum err suggest_code(const char *typed, struct why *why)
-{
-    uint32_t count;
-    const struct preset *list = preset_list(&count);
-    int key = 0;
-
-    while (key < PRESET_KEYS &&
-           nearest_distance(typed, preset_key_name((enum preset_key)key)) != 0)
-        key++;
-    for (uint32_t i = 0; i < count; i++) {
-        if (strcmp(typed, list[i].name) == 0)
-            return why_set(why, ERR_UNKNOWN,
-                           "no option --%s; it is a code: --code %s, and "
-                           "`muster codes %s` has its settings",
-                           typed, typed, typed);
-        if (key < PRESET_KEYS && (list[i].keys >> key & 1) != 0)
-            return why_set(why, ERR_UNKNOWN,
-                           "no option %s%s; it is a setting of a code, as in "
-                           "--code %s%s:%s=VALUE (%s)",
-                           option_dashes(typed), typed, list[i].name,
-                           reads_file(&list[i]) ? ":FILE" : "",
-                           preset_key_name((enum preset_key)key),
-                           preset_key_help((enum preset_key)key));
-    }
-    return ERR_OK;
-}
-
-static enum err unknown(const struct options *options, const char *typed,
-                        struct why *why)
-{
-    int best = OPTIONS;
-    char name[OPTION_NAME_SIZE];
-    size_t limit = nearest_limit(typed);
-
-    if (strcmp(typed, "C") == 0 && option_takes(options, OPT_GRID))
-        return why_set(why, ERR_UNKNOWN,
-                       "no option -C; scikit-learn's C is --l2 1/(2 C rows); "
-                       "--grid l2=0.001,0.01,0.1 finds a good penalty; -c and "
-                       "--grid c=0.1,1,10 are LIBLINEAR's "
-                       "cost, without an intercept unless -B 1 is given");
-    if (strcmp(typed, "version") == 0)
-        return why_set(why, ERR_UNKNOWN,
-                       "no option --version here; `muster --version` tells");
-
-    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
-        if (option_takes(options, hints[i].id) &&
-            nearest_distance(typed, hints[i].name) == 0)
-            return why_set(why, ERR_UNKNOWN, "no option --%s; %s", typed,
-                           hints[i].text);
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        if (option_takes(options, foreign[i].id) &&
-            nearest_distance(typed, foreign[i].name) == 0)
-            return suggest(typed, foreign[i].id,
-                           option_row(foreign[i].id)->name, why);
-    if (option_takes(options, OPT_CODE) &&
-        suggest_code(typed, why) == ERR_UNKNOWN)
-        return ERR_UNKNOWN;
-    for (int i = 0; i < OPTIONS; i++) {
-        const int id = option_uses()[i].id;
-        char near[OPTION_NAME_SIZE];
-        const size_t far = option_nearest(option_row(id), typed, near);
-
-        if (option_takes(options, id) && far <= limit &&
-            (best == OPTIONS || far < limit)) {
-            best = id;
-            limit = far;
-            memcpy(name, near, sizeof name);
-        }
-    }
-    if (best < OPTIONS)
-        return suggest(typed, best, name, why);
-    return why_set(why, ERR_UNKNOWN, "no option %s%.*s; --help lists them",
-                   option_dashes(typed), (int)NAME_MAX_BYTES, typed);
 }
 
 static struct setting *setting_of(struct options *options, int id)
@@ -247,7 +80,7 @@ static enum err take_flag(struct options *options, const char *word,
         char name[NAME_MAX_BYTES + 1];
 
         (void)snprintf(name, sizeof name, "%.*s", (int)length, word);
-        return unknown(options, name, why);
+        return option_unknown(options, name, why);
     }
     /* LIBLINEAR's -b 1 and -b 0 are one flag each. */
     if (value == NULL && id == OPT_PROBABILITY && length == 1 && next != NULL &&
@@ -333,7 +166,7 @@ static enum err take_class_weight(struct options *options, const char *label,
     int wrote;
 
     if (!option_takes(options, OPT_CLASS_WEIGHT))
-        return unknown(options, "w", why);
+        return option_unknown(options, "w", why);
     if (weight == NULL)
         return why_set(why, ERR_RANGE, "-w%.20s: a value is missing: WEIGHT",
                        label);
