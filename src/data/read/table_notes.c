@@ -5,10 +5,11 @@
  */
 #include "data/read/table_notes.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { NAMES_SHOWN = 8, NAMES_MIN = 20 };
+enum { NAMES_SHOWN = 8, NAMES_MIN = 20, CODES_TOLD = 4 };
 
 /* Bytes that are no letters in UTF-8 may be in another encoding. */
 static bool is_foreign(const char *text)
@@ -122,6 +123,60 @@ void table_note_columns(const struct source_options *options,
                     "rows, as the index that pandas writes does, leave it out "
                     "with --drop :1",
                     source_shown(options));
+}
+
+/* Does it end with the word, in any case, behind a sign or as in "homeZip"? */
+static bool ends_with(const char *name, const char *word)
+{
+    const size_t length = strlen(name), ending = strlen(word);
+    const char *const at = name + length - ending;
+
+    if (length < ending)
+        return false;
+    for (size_t i = 0; i < ending; i++)
+        if (tolower((unsigned char)at[i]) != word[i])
+            return false;
+    return length == ending || isalnum((unsigned char)at[-1]) == 0 ||
+           (islower((unsigned char)at[-1]) != 0 &&
+            isupper((unsigned char)at[0]) != 0);
+}
+
+static bool ends_with_one(const char *name, const char *const *words)
+{
+    while (*words != NULL && !ends_with(name, *words))
+        words++;
+    return *words != NULL;
+}
+
+void table_note_codes(const struct source_options *options,
+                      const struct csv *csv, const struct frame *frame)
+{
+    static const char *const ids[] = {"id", "uid", "uuid", "guid", NULL};
+    static const char *const codes[] = {
+        "zip",       "zipcode",     "zip_code",    "zip code", "postcode",
+        "post_code", "postal_code", "postal code", "plz",      NULL};
+    const char *name = csv_name(csv, 0);
+    uint32_t told = 0;
+
+    if (csv->wanted.known != NULL || !csv->header)
+        return;
+    for (uint32_t i = 0; i < csv->cols && told < CODES_TOLD;
+         i++, name += strlen(name) + 1) {
+        const uint32_t role = csv->columns.role[i];
+        const bool id = ends_with_one(name, ids);
+
+        if (role >= COLUMN_FEATURES ||
+            (frame != NULL && frame->column[role].categorical) ||
+            (!id && !ends_with_one(name, codes)))
+            continue;
+        told++;
+        source_note(options,
+                    id ? "%s: %s is taken for a quantity; if it only tells "
+                         "rows apart, leave it out with --drop :%u"
+                       : "%s: %s is taken for a quantity; --categorical "
+                         "auto,:%u makes a 0/1 column for each value",
+                    source_shown(options), csv_shown(csv, i).text, i + 1);
+    }
 }
 
 /* The first column without a name, or their number.  Names lie one after the

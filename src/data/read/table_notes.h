@@ -12,6 +12,10 @@
 /* What was made of the columns that nobody said anything about. */
 void table_note_columns(const struct source_options *options,
                         const struct csv *csv);
+/* Numbers that, by the names of their columns, are names: ids, zip codes.
+ * `frame` is NULL where all columns are numbers. */
+void table_note_codes(const struct source_options *options,
+                      const struct csv *csv, const struct frame *frame);
 /* The header looks like a row; `again` is the survey's. */
 void table_note_header(const struct source_options *options,
                        const struct csv *csv, uint32_t again);

@@ -220,6 +220,7 @@ static enum err stage_frame(const struct source_options *options,
 
     if (err == ERR_OK) {
         table_note_columns(options, &frame.csv);
+        table_note_codes(options, &frame.csv, &frame);
         if (fitted(options) == NULL && is_auto(options->categorical)) {
             table_note_words(options, &frame);
             table_note_names(options, &frame);
@@ -265,6 +266,7 @@ static enum err stage_numbers(const struct source_options *options,
     if (err == ERR_OK) {
         table_note_header(options, &csv, csv.cols);
         table_note_columns(options, &csv);
+        table_note_codes(options, &csv, NULL);
     }
     csv_close(&csv);
     return err;
