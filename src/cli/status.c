@@ -139,6 +139,7 @@ static int say_standing(const struct cli *cli, const char *where,
                         const json_t *result, json_int_t step)
 {
     const bool finished = json_is_true(json_object_get(result, "finished"));
+    const char *const model = text_of(result, "model");
 
     if (cli->json)
         say_json(json_pack("{s:b, s:b, s:I, s:O?}", "running", 0, "finished",
@@ -147,8 +148,10 @@ static int say_standing(const struct cli *cli, const char *where,
     else if (finished)
         (void)say_error(cli, EXIT_FAILED,
                         "%.200s: finished at step %" JSON_INTEGER_FORMAT
-                        " with hash %s",
-                        where, step, text_of(result, "hash"));
+                        " with hash %s%s%.200s; `muster report %.200s` shows "
+                        "how it went",
+                        where, step, text_of(result, "hash"),
+                        model[0] == '\0' ? "" : ", saved as ", model, where);
     else
         (void)say_error(cli, EXIT_FAILED,
                         "%.200s: nobody is running it; it %s at step "

@@ -3,6 +3,8 @@
 "$MUSTER" status done 2>&1
 echo "status $?"
 "$MUSTER" status done --format json
+"$MUSTER" train --resume=done --save m -q >/dev/null
+"$MUSTER" status done 2>&1 | cut -d' ' -f9-
 "$MUSTER" train gen:gmm:2000,10 -n 2 --optim agd --steps 1000000 --out killed -q \
     >/dev/null 2>&1 &
 train=$!
