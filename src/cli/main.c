@@ -16,6 +16,7 @@
 #include "cli/mpi_ranks.h"
 #include "math/isa.h"
 #include "node/arithmetic.h"
+#include "os/file/file.h"
 #include "os/log.h"
 #include "os/run/limits.h"
 #include "os/run/pages.h"
@@ -215,16 +216,46 @@ int version_command(struct cli *cli)
     return EXIT_DONE;
 }
 
+/* What other programs call it, or NULL. */
+static const char *foreign_command(const char *typed)
+{
+    static const char *const list[][2] = {
+        {"fit", "train"},
+        {"run", "train"},
+        {"learn", "train"},
+        {"score", "predict"},
+        {"test", "predict"},
+        {"evaluate", "predict"},
+        {"eval", "predict"},
+        {"infer", "predict"},
+        {"show", "model show"},
+        {"inspect", "model show"},
+        {"convert", "model convert"},
+        {"info", "data info"},
+        {"worker", "join"},
+        {"kill", "stop"},
+    };
+
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (strcmp(typed, list[i][0]) == 0)
+            return list[i][1];
+    return NULL;
+}
+
 static int unknown_command(const struct cli *cli, const char *typed)
 {
     const char *names[COMMANDS];
-    const char *near;
+    const char *near = foreign_command(typed);
 
     for (size_t i = 0; i < COMMANDS; i++)
         names[i] = commands[i].name;
-    near = strcmp(typed, "fit") == 0 || strcmp(typed, "run") == 0
-               ? "train"
-               : nearest_name(typed, names, COMMANDS);
+    if (near == NULL && file_exists(typed))
+        return say_error(cli, EXIT_USAGE,
+                         "no command %.48s, but a file; to train on it: "
+                         "`muster train %.48s`",
+                         typed, typed);
+    if (near == NULL)
+        near = nearest_name(typed, names, COMMANDS);
     if (near != NULL)
         return say_error(cli, EXIT_USAGE,
                          "no command %.48s; did you mean `muster %s`?", typed,

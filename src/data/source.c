@@ -71,6 +71,11 @@ static enum err find_format(const struct source_options *options,
                        "no format %.32s; there are libsvm, csv, tsv, idx, npy "
                        "and npz",
                        options->format);
+    if (strstr(options->spec, "://") != NULL)
+        return why_set(why, ERR_UNSUPPORTED,
+                       "rows are read from files; `curl -fLO %.200s` fetches "
+                       "it first",
+                       options->spec);
     *format = has_ending(options->spec, ".csv")   ? FORMAT_CSV
               : has_ending(options->spec, ".tsv") ? FORMAT_TSV
               : has_ending(options->spec, ".npz") ? FORMAT_NPZ

@@ -13,7 +13,6 @@
 #include "learn/family/start.h"
 #include "learn/recipe/input.h"
 #include "learn/rows.h"
-#include "os/file/file.h"
 #include "os/run/threads.h"
 
 /* What sentences call the training rows. */
@@ -215,12 +214,6 @@ enum err load_valid(struct setup *setup, const struct recipe *recipe,
 
     if (spec == NULL)
         return ERR_OK;
-    if (rows_is_number(spec) && !rows_is_part(spec, &part) &&
-        !file_exists(spec))
-        return why_set(why, ERR_RANGE,
-                       "--valid %.32s: a part of the rows is above 0 and below "
-                       "1, and there is no such file",
-                       spec);
     if (!rows_is_part(spec, &part))
         err = load_like(setup, recipe, OPT_VALID, &setup->valid, why);
     else if (recipe_given(recipe, OPT_GRID))

@@ -169,14 +169,6 @@ enum err rows_weigh(struct dataset *data, const struct frame_column *words,
     return err;
 }
 
-bool rows_is_number(const char *text)
-{
-    char *end;
-
-    (void)strtod(text, &end);
-    return end != text && *end == '\0';
-}
-
 bool rows_is_part(const char *text, double *part)
 {
     char *end;

@@ -25,8 +25,6 @@ uint32_t rows_class(const struct dataset *data, uint32_t row);
 
 /* Is --valid a part of the rows, strictly between 0 and 1, and not a file? */
 bool rows_is_part(const char *text, double *part);
-/* Any number at all? */
-bool rows_is_number(const char *text);
 
 /* A seeded permutation of the rows; of classes (`classes`) sorted by them, so
  * that every stretch of it that is taken evenly has its share of each. */

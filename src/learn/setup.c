@@ -203,8 +203,8 @@ static enum err choose_metric(struct setup *setup, const struct recipe *recipe,
         (setup->metric == METRIC_AUC && model->classes &&
          setup->data.classes != 2) ||
         (setup->metric == METRIC_LOGLOSS && !model->probable))
-        err = why_set(why, ERR_SHAPE, "--metric %s: the %s model has none",
-                      name, model->name);
+        err = why_set(why, ERR_SHAPE, "--metric %s: the %s model has %s", name,
+                      model->name, model->regression ? "mse and r2" : "none");
     return err;
 }
 

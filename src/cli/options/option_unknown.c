@@ -75,6 +75,7 @@ static const struct foreign {
     {"o", OPT_PREDICTIONS},
     {"output", OPT_PREDICTIONS},
     {"m", OPT_MODEL_FILE},
+    {"m", OPT_MODEL},
     {"proba", OPT_PROBABILITY},
 };
 

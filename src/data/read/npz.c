@@ -432,6 +432,10 @@ static enum err read_zip(const struct source_options *options,
                          const struct zip *zip, struct stage *stage,
                          struct why *why)
 {
+    if (!has_array(zip) && zip_find(zip, "[Content_Types].xml") != NULL)
+        return why_set(why, ERR_FORMAT,
+                       "a workbook of Excel's, which is not read; save its "
+                       "sheet as CSV");
     if (!has_array(zip))
         return why_set(why, ERR_FORMAT,
                        "a zip archive without arrays of numpy's (.npy); unzip "

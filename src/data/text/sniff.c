@@ -70,6 +70,12 @@ const char *sniff_foreign(const char *text, size_t size)
         {"\x80\x03", "a pickle"},
         {"\x80\x04", "a pickle"},
         {"\x80\x05", "a pickle"},
+        {"<!DOCTYPE", "a page of the web"},
+        {"<!doctype", "a page of the web"},
+        {"<html", "a page of the web"},
+        {"<?xml", "XML"},
+        {"@relation", "an ARFF file"},
+        {"@RELATION", "an ARFF file"},
     };
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {

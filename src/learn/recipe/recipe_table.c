@@ -239,6 +239,7 @@ static const struct option table[RECIPE_OPTIONS] = {
     [OPT_VALID] = {.name = "valid",
                    .kind = VALUE_TEXT,
                    .value = "FILE|PART",
+                   .check = value_check_valid,
                    .help = "rows to watch while training: a file, or the part "
                            "of DATA to hold out (0.2)",
                    .traits = TRAIT(VALID)},

@@ -14,6 +14,7 @@
 #include "learn/trust.h"
 #include "node/host/chaos.h"
 #include "node/host/ways.h"
+#include "os/file/file.h"
 #include "os/net/net.h"
 #include "plan/delay.h"
 
@@ -119,4 +120,25 @@ enum err value_check_delay(const char *text, struct why *why)
 enum err value_check_net(const char *text, struct why *why)
 {
     return network_check(text, why);
+}
+
+/* What is neither a part of the rows nor a file, but a number: 20 or 20% is
+ * what others write. */
+enum err value_check_valid(const char *text, struct why *why)
+{
+    char *end;
+    const double value = strtod(text, &end);
+
+    if (end == text || (*end != '\0' && strcmp(end, "%") != 0) ||
+        (value > 0 && value < 1 && *end == '\0') || file_exists(text))
+        return ERR_OK;
+    if (value > 0 && value < 100)
+        return why_set(why, ERR_RANGE,
+                       "--valid %.32s: there is no such file; a part of the "
+                       "rows is written as %.6g",
+                       text, value / 100);
+    return why_set(why, ERR_RANGE,
+                   "--valid %.32s: a part of the rows is above 0 and below "
+                   "1, and there is no such file",
+                   text);
 }

@@ -20,6 +20,7 @@ MUST_CHECK enum err value_check_shape(const char *text, struct why *why);
 MUST_CHECK enum err value_check_chaos(const char *text, struct why *why);
 MUST_CHECK enum err value_check_code(const char *text, struct why *why);
 MUST_CHECK enum err value_check_delay(const char *text, struct why *why);
+MUST_CHECK enum err value_check_valid(const char *text, struct why *why);
 MUST_CHECK enum err value_check_net(const char *text, struct why *why);
 
 #endif /* LEARN_VALUE_CHECK_H */
