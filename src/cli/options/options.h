@@ -197,8 +197,8 @@ MUST_CHECK enum err options_read_file(struct options *options, const char *path,
                                       struct why *why);
 void options_close(struct options *options);
 
-/* ERR_UNKNOWN, with a sentence on what `typed`, which the command does not take,
- * is called here. */
+/* ERR_UNKNOWN, with a sentence on what `typed`, which the command does not
+ * take, is called here. */
 MUST_CHECK enum err option_unknown(const struct options *options,
                                    const char *typed, struct why *why);
 /* The row of that name or alias, or OPTIONS. */
