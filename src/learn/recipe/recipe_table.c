@@ -457,10 +457,11 @@ static const struct option table[RECIPE_OPTIONS] = {
                   .kind = VALUE_TEXT,
                   .adds = ' ',
                   .value = "LISTS",
-                  .help = "try all combinations, as in \"c=0.1,1 lr=0.5,1\" "
-                          "(c: as -c, so no constant), on -v FOLDS or on "
-                          "--valid (default 0.2); FILE is "
-                          "the best, trained on all rows"},
+                  .help =
+                      "try all combinations, as in \"l2=0.001,0.01 "
+                      "batch=32,128\" (c: as -c, so no constant), on -v "
+                      "FOLDS or on --valid (default 0.2); FILE is the best, "
+                      "trained on all rows"},
     [OPT_SOLVER] = {.name = "solver",
                     .aliases = "s",
                     .kind = VALUE_COUNT,

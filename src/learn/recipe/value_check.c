@@ -132,7 +132,7 @@ enum err value_check_valid(const char *text, struct why *why)
     if (end == text || (*end != '\0' && strcmp(end, "%") != 0) ||
         (value > 0 && value < 1 && *end == '\0') || file_exists(text))
         return ERR_OK;
-    if (value > 0 && value < 100)
+    if (value < 100 && (value >= 2 || (value > 0 && *end == '%')))
         return why_set(why, ERR_RANGE,
                        "--valid %.32s: there is no such file; a part of the "
                        "rows is written as %.6g",
