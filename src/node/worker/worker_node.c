@@ -33,9 +33,11 @@
 #define RETRY_US      (10 * MS_US)
 #define RETRY_MAX_US  (500 * MS_US)
 #define QUICK_US      1000 /* Not worth a thread's waking; a CANCEL waits. */
-/* Nor is as much if vectors lie on the board, so that nothing waits to be sent,
- * and nobody cancels: as the first pieces of every so many show, which a thread
- * computes.  (A CANCEL that comes after a piece is no longer told of.) */
+/* Nor is as much if the loop has nothing else to do: vectors lie on the board,
+ * so that none is to be sent, the round has no other piece that might be
+ * dropped, and nobody cancels, as the first pieces of every so many show, which
+ * a thread computes.  (A CANCEL that comes after a piece is no longer told of.)
+ */
 #define CALM_US     4000
 #define CALM_PIECES 64u
 #define CALM_LOOKS  8u
@@ -483,8 +485,10 @@ static void note_speed(struct node *node)
 /* How long the loop may be kept. */
 static int64_t quick_us(const struct node *node)
 {
-    return node->posts && node->calm % CALM_PIECES >= CALM_LOOKS ? CALM_US
-                                                                 : QUICK_US;
+    return node->posts && node->core.queue_count == 1 &&
+                   node->calm % CALM_PIECES >= CALM_LOOKS
+               ? CALM_US
+               : QUICK_US;
 }
 
 static bool is_quick(const struct node *node)
