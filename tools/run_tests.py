@@ -11,7 +11,9 @@ goldens.
 Every program speaks TAP (the Test Anything Protocol): a plan `1..N` and N
 lines `ok` or `not ok`.  A program that crashes, overruns its time, breaks its
 plan or leaves a process behind has failed, whatever it printed.  The last line
-is `N passed, M failed, K skipped`, counted in TAP lines.
+is `N passed, M failed, K skipped`, counted in TAP lines; each program's says how
+long it took by the clock and of the processor, and the ten most costly, builds
+among them, come again at the end.
 
 Suites run in turn, with two exceptions.  Those marked `fill` compute and do not
 look at a clock: they run beside the others, at a priority so low that they get
@@ -28,6 +30,7 @@ import functools
 import json
 import os
 import re
+import select
 import shlex
 import signal
 import subprocess
@@ -46,6 +49,7 @@ UNDO_S = 20  # What a program has to undo what it did, once it is told to end.
 TAIL_LINES = 40  # How much of a failed program's output is shown.
 DETAIL_CHARS = 400  # Of a line that says how a test failed, in the summary.
 TURNS = ["once", "fill", "again"]
+COSTLY = 10  # Programs and builds whose costs are told at the end.
 AGAIN_AT_MOST = 5  # Programs; when more fail, it is not the machine's load.
 
 sessions = set()  # Of the programs that are running now.
@@ -92,6 +96,7 @@ class Result:
     failures: list = field(default_factory=list)
     output: str = ""
     seconds: float = 0.0
+    processor_s: float = 0.0
 
 
 def read_suites(path):
@@ -229,18 +234,30 @@ def noted(where, what):
         where.discard(what)
 
 
+def wait(process, timeout_s=None):
+    """Wait for a process; return the processor time that it took, with all its
+    children that were waited for, or None when the time is over."""
+    with open(os.pidfd_open(process.pid), "rb", buffering=0) as ended:
+        if not select.select([ended], [], [], timeout_s)[0]:
+            return None
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_utime + usage.ru_stime
+
+
 def end(process):
     """First so that it can undo what it did: users, daemons, mounts."""
-    process.terminate()
-    try:
-        process.wait(UNDO_S)
-    except subprocess.TimeoutExpired:
+    os.kill(process.pid, signal.SIGTERM)
+    taken_s = wait(process, UNDO_S)
+    if taken_s is None:
         os.killpg(process.pid, signal.SIGKILL)
-    return process.wait()
+        taken_s = wait(process)
+    return taken_s
 
 
 def execute(program):
-    """Run in a fresh directory; return (stdout, stderr, status, trouble)."""
+    """Run in a fresh directory; return (stdout, stderr, status, trouble,
+    seconds of processor)."""
     suite = program.suite
     trouble = None
     if ending.is_set():
@@ -260,12 +277,11 @@ def execute(program):
             start_new_session=True)
         with noted(sessions, process.pid):
             if ending.is_set():  # It began while `interrupted` looked.
-                process.terminate()
-            try:
-                status = process.wait(suite.timeout_s)
-            except subprocess.TimeoutExpired:
+                os.kill(process.pid, signal.SIGTERM)
+            processor_s = wait(process, suite.timeout_s)
+            if processor_s is None:
                 trouble = f"killed after {suite.timeout_s:g} s"
-                status = end(process)
+                processor_s = end(process)
         left = sweep(process.pid, f"TMPDIR={folder}\0".encode())
         if ending.is_set():  # How it ended is nobody's failure.
             raise InterruptedError(program.title)
@@ -276,7 +292,7 @@ def execute(program):
         for stream in (out, err):
             stream.seek(0)
             texts.append(stream.read().decode("utf-8", "replace"))
-    return (*texts, status, trouble)
+    return (*texts, process.returncode, trouble, processor_s)
 
 
 def status_text(status):
@@ -347,7 +363,7 @@ def diff_text(expected, actual, name):
 def run(program, update=False):
     result = Result()
     start = time.monotonic()
-    out, err, status, trouble = execute(program)
+    out, err, status, trouble, result.processor_s = execute(program)
     result.seconds = time.monotonic() - start
     wrong = None
     if program.golden:
@@ -372,7 +388,8 @@ def report(program, result):
         counts.append(f"{len(result.failures)} FAILED")
     if result.skipped:
         counts.append(f"{result.skipped} skipped")
-    told = [f"{program.title:<40} {result.seconds:6.2f} s  {', '.join(counts)}"]
+    told = [f"{program.title:<40} {result.seconds:6.2f} s "
+            f"{result.processor_s:7.2f} s  {', '.join(counts)}"]
     if result.failures:
         told += [f"    {failure}" for failure in result.failures]
         lines = result.output.splitlines()
@@ -401,17 +418,22 @@ def targets(suites):
 
 
 def build(variant, wanted, low):
-    """Build what is wanted of a variant; return whether that went well."""
+    """Build what is wanted of a variant; return its result."""
+    result = Result()
+    start = time.monotonic()
     if ending.is_set():
-        return False
+        raise InterruptedError(f"build {variant}")
     process = subprocess.Popen(
         [*(LOW if low else []), ROOT / "tools" / "build.sh", variant, "tests",
          *wanted], stdin=subprocess.DEVNULL, start_new_session=low)
     if low:
         sessions.add(process.pid)
-    status = process.wait()
+    result.processor_s = wait(process)
+    result.seconds = time.monotonic() - start
     sessions.discard(process.pid)
-    return status == 0
+    if process.returncode != 0:
+        result.failures.append(status_text(process.returncode))
+    return result
 
 
 def interrupted(number, _frame):
@@ -457,11 +479,13 @@ class Runner:
     def __init__(self, options, suites):
         self.options = options
         self.suites = suites
+        self.began = time.monotonic()
         self.total = Result()
         self.failed = []  # A line for each failure.
         self.again = []  # (program, its first result)
         self.unsteady = []
-        self.built = {}  # Variant: whether it could be built, once it is known.
+        self.built = {}  # Variant: how its build went, once it is known.
+        self.costs = []  # (title, result) of each program and build.
 
     def run_all(self):
         """Build in one thread, fill in another, the others in turn in this."""
@@ -482,7 +506,8 @@ class Runner:
                         self.start(suite, pool)
             filled.result()
         for variant, built in self.built.items():
-            if not built.result():
+            self.costs.append((f"build {variant}", built.result()))
+            if built.result().failures:
                 self.failed.append(f"build {variant}")
         self.run_again()
 
@@ -497,7 +522,7 @@ class Runner:
 
     def start(self, suite, pool):
         """Have the programs of a suite run as soon as they are built."""
-        if suite.variant != "-" and not self.built[suite.variant].result():
+        if suite.variant != "-" and self.built[suite.variant].result().failures:
             return
         for program in programs_of(suite):
             if self.options.only in program.title:
@@ -507,6 +532,8 @@ class Runner:
     def run_one(self, program):
         result = run(program, self.options.update)
         report(program, result)
+        with screen:
+            self.costs.append((program.title, result))
         if result.failures and program.suite.turn == "again":
             self.again.append((program, result))
         else:
@@ -542,7 +569,25 @@ class Runner:
                 self.unsteady += [f"{program.title}: {failure}"
                                   for failure in first.failures]
 
+    def tell_costs(self):
+        """What to make cheaper next, when a run takes too long."""
+        if len(self.costs) <= COSTLY:
+            return
+        self.costs.sort(key=lambda cost: -cost[1].processor_s)
+        rest = self.costs[COSTLY:]
+        print(f"{'most costly':<40}  clock  processor")
+        for title, seconds, processor_s in [
+                *((title, result.seconds, result.processor_s)
+                  for title, result in self.costs[:COSTLY]),
+                (f"{len(rest)} others",
+                 sum(result.seconds for _, result in rest),
+                 sum(result.processor_s for _, result in rest)),
+                ("in all", time.monotonic() - self.began,
+                 sum(result.processor_s for _, result in self.costs))]:
+            print(f"{title:<40} {seconds:6.0f} s {processor_s:7.0f} s")
+
     def conclude(self):
+        self.tell_costs()
         for line in self.unsteady:
             print(f"UNSTEADY {line}")
         for line in self.failed:

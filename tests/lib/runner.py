@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The test runner on small repositories of its own: who runs a second time and
-when, what runs beside the others, what is built.  Their programs leave marks in
+when, what runs beside the others, what is built, what it cost.  Their programs leave marks in
 the root, one line for each time that they run."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -127,11 +128,42 @@ never test tsan    1 60 once tap sh $ROOT/fine
            "what cannot be built has failed", said)
 
 
+# A child of it takes the processor, and not the clock, for so long.
+BURNS = """import os, subprocess, sys
+if len(sys.argv) == 1:
+    subprocess.run([sys.executable, __file__, "child"], check=True)
+    print("1..1")
+    print("ok 1")
+while len(sys.argv) > 1 and os.times().user < .5:
+    pass
+"""
+
+
+def costs(tap):
+    small = [f"small{number}" for number in range(10)]
+    root = repository("costs", "".join(
+        f"{name} test - 1 60 once tap sh $ROOT/fine\n" for name in small) +
+        "burns test - 1 60 once tap python3 $ROOT/burns\n",
+        fine="echo 1..1; echo ok 1\n", burns=BURNS)
+    status, said = run_tests(root)
+    took = re.search(r"^burns +\d+\.\d\d s +(\d+\.\d\d) s  1 passed$", said,
+                     re.MULTILINE)
+    tap.ok(status == 0 and took and float(took[1]) >= .5,
+           "a program's processor time is told, with its children's", said)
+    rows = re.findall(r"^(.*?) +\d+ s +\d+ s$", said, re.MULTILINE)
+    tap.ok(len(rows) == 12 and rows[0] == "burns"
+           and rows[10:] == ["1 others", "in all"],
+           "... and the ten most costly come again at the end", said)
+    _, said = run_tests(root, "--only", "small1")
+    tap.ok("costly" not in said, "... unless there are few", said)
+
+
 def main():
     tap = Tap()
     second_chances(tap)
     failures(tap)
     builds(tap)
+    costs(tap)
     return tap.done()
 
 
