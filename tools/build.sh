@@ -26,10 +26,9 @@ release) set -- ;;
 asan) set -- -Db_sanitize=address,undefined -Doptimization=1 ;;
 tsan) set -- -Db_sanitize=thread -Doptimization=1 ;;
 cover) set -- -Db_coverage=true -Doptimization=1 ;;
-bugs) set -- -Dbugs=true ;;
 *)
     echo "build.sh: no variant named $variant;" \
-         "there are release asan tsan cover bugs" >&2
+         "there are release asan tsan cover" >&2
     exit 2 ;;
 esac
 [ -z "${CI:-}" ] || set -- "$@" -Dci=true

@@ -1,6 +1,6 @@
 /*
- * bugs.c - the switch of the bugs that tests plant; it exists only in the
- * `bugs` build.
+ * bugs.c - the switch of the bugs that tests plant; it exists only in
+ * tests/planted-*.
  */
 #include "base/bugs.h"
 

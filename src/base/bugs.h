@@ -1,7 +1,7 @@
 /*
  * bugs.h - bugs planted on purpose, to test the tests.
  *
- * Compiled in only with MUSTER_PLANTED_BUGS (the `bugs` build), and all off
+ * Compiled in only with MUSTER_PLANTED_BUGS (tests/planted-*), and all off
  * until a test sets `planted_bug`.  Each must be caught by the simulator.
  */
 #ifndef BASE_BUGS_H

@@ -1,7 +1,7 @@
 /*
  * Tests of the tests: each bug planted in a layer must be caught by finite
  * differences, and none must be found where none is.  Skipped unless the
- * layers were built with the bugs in them (build/bugs).
+ * layers were built with the bugs in them (tests/planted-*).
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
  * Tests of the tests: each bug planted in the core must be caught by a
  * campaign of a few hundred seeds, and with none planted it must find nothing.
- * Skipped unless the core was built with the bugs in it (build/bugs).
+ * Skipped unless the core was built with the bugs in it (tests/planted-*).
  */
 #include <setjmp.h>
 #include <stdarg.h>
