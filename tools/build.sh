@@ -22,8 +22,9 @@ target=$*
 dir=build/$variant
 case $variant in
 release) set -- ;;
-# At -O1 these compile in little more than half the time.
-asan) set -- -Db_sanitize=address,undefined -Doptimization=1 ;;
+# At -O1 these compile in little more than half the time; ASan and UBSan together
+# at -Og in three quarters of that, and what they compile runs a tenth longer.
+asan) set -- -Db_sanitize=address,undefined -Doptimization=g ;;
 tsan) set -- -Db_sanitize=thread -Doptimization=1 ;;
 cover) set -- -Db_coverage=true -Doptimization=1 ;;
 *)
