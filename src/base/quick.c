@@ -90,7 +90,9 @@ uint64_t quick_u64(const void *data, size_t size, uint64_t seed)
 #define TOGETHER 4u /* Blocks: one lane's product waits for the last one's. */
 #define WIDE     __attribute__((target("avx512f,avx512dq")))
 
-typedef uint64_t vector __attribute__((vector_size(LINE), aligned(WORD)));
+/* Of bytes of any type, wherever they begin. */
+typedef uint64_t vector
+    __attribute__((vector_size(LINE), aligned(1), may_alias));
 
 /* The same words into the same lanes, of TOGETHER blocks at a time: integers,
  * so that no bit depends on which of the two ways is taken. */
@@ -116,7 +118,8 @@ static size_t name_wide(const uint8_t *bytes, size_t from, size_t to,
 {
     uint64_t lane[TOGETHER][LANES];
 
-    if (!__builtin_cpu_supports("avx512dq"))
+    if (!__builtin_cpu_supports("avx512f") ||
+        !__builtin_cpu_supports("avx512dq"))
         return from;
     for (; to - from >= TOGETHER * BLOCK_BYTES;
          from += TOGETHER * BLOCK_BYTES) {

@@ -249,7 +249,7 @@ static int unknown_command(const struct cli *cli, const char *typed)
 
     for (size_t i = 0; i < COMMANDS; i++)
         names[i] = commands[i].name;
-    if (near == NULL && file_exists(typed))
+    if (near == NULL && file_exists(typed) && !file_is_folder(typed))
         return say_error(cli, EXIT_USAGE,
                          "no command %.48s, but a file; to train on it: "
                          "`muster train %.48s`",

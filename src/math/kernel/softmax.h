@@ -3,8 +3,9 @@
  *
  * C classes; the weights of class c are w[c * stride .. +stride); y_i is the
  * class of row i, 0 .. C-1.  The definition, operation by operation (nothing
- * fused, no library; x.w as in kernel.h, 8 lanes, for dense rows and as in
- * sparse.h, profile csr, 4 lanes, for sparse ones, whose missing values are 1):
+ * fused, no library; x.w of dense rows in 8 lanes, as kernel.h has it of a
+ * stripe, but of all columns however many there are; of sparse ones as in
+ * sparse.h, profile csr, 4 lanes, whose missing values are 1):
  *
  *     z_c  = x_i . w_c          m = max z_c       e_c = exp(z_c - m)
  *     s    = e_0 + e_1 + ..     p_c = e_c / s

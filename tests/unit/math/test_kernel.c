@@ -184,10 +184,31 @@ static void assert_stripes(const struct chunk *chunk, enum isa isa)
     mem_free(z);
 }
 
-/* Rows of one stripe and of several: scores, gradients, sums of columns. */
+/* 130 rows of two stripes. */
+static void many_rows(struct chunk *chunk)
+{
+    enum { ROWS = 130, STRIDE = KERNEL_STRIPE + 8 };
+
+    *chunk = (struct chunk){.x = mem_new((size_t)ROWS * STRIDE, sizeof(float)),
+                            .y = mem_new(ROWS, sizeof(double)),
+                            .w = mem_new(STRIDE, sizeof(double))};
+    assert_true(chunk->x != NULL && chunk->y != NULL && chunk->w != NULL);
+    for (uint32_t j = 0; j < STRIDE; j++)
+        chunk->w[j] = rng_unit_at(1, j, 0) - 0.5;
+    for (uint32_t at = 0; at < ROWS * STRIDE; at++)
+        chunk->x[at] = (float)(at % 1021) - 510.0f;
+    for (uint32_t i = 0; i < ROWS; i++)
+        chunk->y[i] = i % 3 == 0 ? 1.0 : -1.0;
+    chunk->rows = (struct dense_rows){
+        .x = chunk->x, .y = chunk->y, .rows = ROWS, .stride = STRIDE};
+}
+
+/* Rows of one stripe and of several: scores, gradients, sums of columns.  Many
+ * of two stripes, too: such rows are worked on 64 at a time. */
 static void test_stripes(void **state)
 {
     uint32_t most = 0, least = UINT32_MAX;
+    struct chunk many;
 
     (void)state;
     for (uint64_t seed = 0; seed < 2 * CHUNK_KINDS; seed++) {
@@ -211,6 +232,14 @@ static void test_stripes(void **state)
         chunk_close(&chunk);
     }
     assert_true(least == 1 && most == 3);
+    many_rows(&many);
+    for (size_t i = 0; i < COUNT(isas); i++) {
+        if (!isa_runs(isas[i]))
+            continue;
+        assert_scores(&many, isas[i], 0);
+        assert_same(&many, isas[i], loss_samples[0], 0);
+    }
+    chunk_close(&many);
     assert_int_equal(kernel_stripes(KERNEL_STRIPE), 1);
     assert_int_equal(kernel_stripes(KERNEL_STRIPE + 8), 2);
 }
