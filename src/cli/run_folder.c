@@ -220,7 +220,7 @@ enum err run_choose_folder(struct run *run, struct why *why)
                        "--out %.200s: there is a run in it; add --resume to go "
                        "on with it, or choose another folder",
                        out);
-    return ERR_OK;
+    return format_free(out, why);
 }
 
 /* Its name, if it is one that we chose; else NULL. */

@@ -107,6 +107,37 @@ enum err format_check(const char *folder, struct why *why)
                    folder, number, readers[number - 1], readers[FORMATS - 1]);
 }
 
+static bool has(const char *folder, const char *name)
+{
+    char path[FILE_PATH_SIZE];
+
+    file_path_in(folder, name, path);
+    return file_exists(path);
+}
+
+enum err format_free(const char *folder, struct why *why)
+{
+    /* But for TOKEN_FILE, which `muster launch` puts there before. */
+    static const char *const ours[] = {
+        CONFIG_FILE,      FACTS_FILE,     RESULT_FILE,   ADDRESS_FILE,
+        "checkpoint.0",   "checkpoint.1", "journal.tmp", "checkpoint.tmp",
+        "history.1.json", "ring",         "search.json", "scores-new",
+        "scores-0-0",     "trial-0-0",    "w0"};
+
+    if (has(folder, LOCK_FILE) || has(folder, LAUNCH_FILE) ||
+        has(folder, FORMAT_FILE) || format_holds_run(folder))
+        return ERR_OK;
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+        if (has(folder, ours[i]))
+            return why_set(why, ERR_EXISTS,
+                           "%.200s: no run is in this folder, but a file named "
+                           "%s, which a run would write over; choose another "
+                           "--out, a new folder say",
+                           folder, ours[i]);
+    }
+    return ERR_OK;
+}
+
 enum err format_write(const char *folder, struct why *why)
 {
     char path[FILE_PATH_SIZE], text[TEXT_SIZE];
@@ -170,7 +201,9 @@ enum err format_lock(const char *out, bool resume, int *held, int *lock,
         *lock = *held;
         *held = -1;
     } else {
-        err = format_take(out, lock, why);
+        err = resume ? ERR_OK : format_free(out, why);
+        if (err == ERR_OK)
+            err = format_take(out, lock, why);
     }
     if (err != ERR_OK)
         return err;

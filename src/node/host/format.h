@@ -27,6 +27,11 @@ bool format_holds_run(const char *folder);
  * ERR_DENIED, ERR_FORMAT if its number cannot be read.  ERR_OK if it holds no
  * run at all, which is for the caller to say. */
 MUST_CHECK enum err format_check(const char *folder, struct why *why);
+/* May a new run begin in it?  ERR_EXISTS, with a sentence, if somebody else's
+ * files there have names that a run or a search writes over or removes.  A
+ * folder that has a lock of ours or a format's number is ours, whatever became
+ * of the run. */
+MUST_CHECK enum err format_free(const char *folder, struct why *why);
 /* For a new run. */
 MUST_CHECK enum err format_write(const char *folder, struct why *why);
 void format_remove(const char *folder);

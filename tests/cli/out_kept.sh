@@ -1,0 +1,27 @@
+# A run's folder may be one that has other files, but none of a name that a run
+# writes over or removes: such a file is not ours to lose.
+begin() { "$MUSTER" "$@" -q 2>&1 >/dev/null; echo "exit $?"; }
+rows() { printf '1 1:1\n-1 1:-1\n1 1:2\n-1 1:-2\n'; }
+gd='--model logistic --optim gd --lr .1 --steps 2'
+for name in config facts result address checkpoint.0 search.json scores-0-0 w0
+do
+    mkdir "$name.d"
+    rows >"$name.d/$name"
+    begin train "$name.d/$name" $gd --out "$name.d"
+    rows | cmp - "$name.d/$name" && ls "$name.d"
+done
+cd result.d
+begin train result $gd -n 2 --out .
+begin train result $gd -n 2 --topology ring --out .
+begin train result $gd -n 2 -v 2 --out .
+rows | cmp - result && ls
+cd ..
+# What has other names stays, and a folder that a run has left is begun anew.
+mkdir mine
+rows | tee mine/rows.svm >mine/notes
+begin train mine/rows.svm $gd --out mine
+rows | cmp - mine/notes && echo "notes are as before"
+mkdir left
+: >left/lock
+: >left/config
+begin train mine/rows.svm $gd --out left
