@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "data/make/prepare.h"
+#include "data/rows/labels.h"
 #include "data/source.h"
 #include "learn/classes.h"
 #include "learn/recipe/input.h"
@@ -138,7 +139,7 @@ static void info_json(const struct info *info)
 static void info_text(const struct info *info)
 {
     const struct dataset *const data = info->data;
-    char name[CLASS_TEXT];
+    char name[CLASS_TEXT], least[LABEL_TEXT_SIZE], most[LABEL_TEXT_SIZE];
     double low;
     double high;
 
@@ -155,7 +156,8 @@ static void info_text(const struct info *info)
                      (unsigned long long)data->rounded, data->rounding);
     if (info->count == NULL) {
         label_range(data, &low, &high);
-        (void)printf("labels    numbers from %.17g to %.17g\n", low, high);
+        (void)printf("labels    numbers from %s to %s\n",
+                     label_write(low, least), label_write(high, most));
     } else {
         (void)printf("labels   ");
         for (uint32_t i = 0; i < data->classes && i < LABELS_SHOWN; i++)

@@ -26,6 +26,7 @@
 #include "cli/show/model_card.h"
 #include "cli/show/net_show.h"
 #include "data/rows/image.h"
+#include "data/rows/labels.h"
 #include "data/span.h"
 #include "learn/classes.h"
 #include "learn/network_text.h"
@@ -187,7 +188,7 @@ static struct summary summarise(const struct model_file *model)
 
 static void show_labels(const struct model_file *model)
 {
-    char shown[SHOWN_SIZE];
+    char shown[SHOWN_SIZE], number[LABEL_TEXT_SIZE];
 
     if (model->classes == 0)
         return;
@@ -199,7 +200,7 @@ static void show_labels(const struct model_file *model)
             (void)printf(" %s%s%s", class_mark(word), clean(word, shown),
                          class_mark(word));
         else
-            (void)printf(" %.17g", model->label[k]);
+            (void)printf(" %s", label_write(model->label[k], number));
     }
     (void)printf("\n");
 }
@@ -439,13 +440,14 @@ static void put_name(struct page *page, const struct encoder *encoder,
 static void put_csv(struct page *page, const struct model_file *model)
 {
     const uint32_t cols = model_file_weights(model);
+    char number[LABEL_TEXT_SIZE];
 
     page_put(page, "feature");
     for (uint32_t k = 0; k < model->outputs; k++) {
         if (model->outputs == 1)
             page_put(page, ",weight");
         else
-            page_put(page, ",weight_%.17g", model->label[k]);
+            page_put(page, ",weight_%s", label_write(model->label[k], number));
     }
     page_put(page, "\n");
     for (uint32_t j = 0; j < cols; j++) {

@@ -12,6 +12,7 @@
 #include "cli/pages/page.h"
 #include "cli/show/confusion_show.h"
 #include "cli/show/metrics_show.h"
+#include "data/rows/labels.h"
 #include "data/source.h"
 #include "data/span.h"
 #include "data/text/sniff.h"
@@ -117,7 +118,12 @@ static void put_label(const struct predict *predict, const char *prefix,
         word != NULL && strpbrk(word, columns ? ",\" \r\n" : "\r\n") != NULL;
 
     if (word == NULL) {
-        page_put(page, "%s%.17g", prefix, label);
+        char number[LABEL_TEXT_SIZE];
+
+        if (predict->model.classes > 0)
+            page_put(page, "%s%s", prefix, label_write(label, number));
+        else
+            page_put(page, "%s%.17g", prefix, label);
         return;
     }
     page_put(page, "%s%s", quoted ? "\"" : "", prefix);
@@ -274,14 +280,14 @@ static void note_unmeasured(const struct predict *predict)
 {
     const struct model_file *model = &predict->model;
     char list[LIST_SIZE] = "";
-    char number[32];
+    char number[LABEL_TEXT_SIZE];
 
     for (uint32_t k = 0; k < model->classes; k++) {
         const char *word = model_file_word(model, model->label[k]);
 
-        (void)snprintf(number, sizeof number, "%.17g", model->label[k]);
         list_add(list, sizeof list,
-                 word != NULL ? quote_text(word).text : number);
+                 word != NULL ? quote_text(word).text
+                              : label_write(model->label[k], number));
     }
     say_note(predict->cli,
              "muster: no row has a label that the model knows (%s), so there "

@@ -21,6 +21,7 @@
 #include "learn/workers.h"
 #include "node/host/keep.h"
 #include "os/file/file.h"
+#include "os/file/input.h"
 #include "os/net/notice.h"
 
 static enum err check_notice(const struct options *options, struct why *why)
@@ -86,6 +87,22 @@ static bool wants_folder(const struct run *run)
             option_given(&run->cli->options, OPT_OUT));
 }
 
+/* The first name is that of rows, which a run has already: one that there is
+ * not was meant for the model. */
+static enum err check_resumed_data(const struct options *options,
+                                   struct why *why)
+{
+    const char *data = option_text(options, OPT_DATA);
+
+    if (data == NULL || strchr(data, ':') != NULL || input_is_stream(data) ||
+        file_exists(data))
+        return ERR_OK;
+    return why_set(why, ERR_NOTFOUND,
+                   "%.200s: no such file; --resume reads the run's own rows, "
+                   "and --save %.200s says where its model goes",
+                   data, data);
+}
+
 static enum err prepare(struct run *run, struct why *why)
 {
     struct options *options = &run->cli->options;
@@ -94,6 +111,8 @@ static enum err prepare(struct run *run, struct why *why)
 
     if (option_flag(options, OPT_DEMO))
         err = demo_settings(options, run->screen.mode == SCREEN_BLOCK, why);
+    if (err == ERR_OK && resume)
+        err = check_resumed_data(options, why);
     if (err == ERR_OK && resume)
         err = run_choose_folder(run, why);
     if (err == ERR_OK && resume)

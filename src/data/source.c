@@ -51,6 +51,41 @@ static bool has_ending(const char *path, const char *ending)
     return false;
 }
 
+static enum err say_foreign(const char *what, struct why *why)
+{
+    return why_set(why, ERR_FORMAT,
+                   "%s, which is not read; LIBSVM, CSV, IDX, npy and npz are: "
+                   "plain, gzip or zstd",
+                   what);
+}
+
+/* A text that is called a table, but begins as what no table is.  One that
+ * cannot be opened is its reader's to tell. */
+static enum err check_table(const char *path, struct why *why)
+{
+    struct unpacker *in = NULL;
+    char first[SNIFF_BYTES];
+    size_t got = 0;
+    enum err err;
+
+    if (input_is_stream(path))
+        return ERR_OK;
+    err = unpacker_open(path, &in, NULL);
+    if (err == ERR_OK)
+        err = unpacker_fill(in, first, sizeof first, &got, NULL);
+    unpacker_close(in);
+    if (err == ERR_OK && sniff_markup(first, got) != NULL)
+        return say_foreign(sniff_markup(first, got), why);
+    if (err == ERR_OK && zip_is_magic(first, got))
+        return say_foreign("a zip archive, as Excel's workbooks are", why);
+    return ERR_OK;
+}
+
+static bool is_table(enum format format)
+{
+    return format == FORMAT_CSV || format == FORMAT_TSV;
+}
+
 static enum err find_format(const struct source_options *options,
                             enum format *format, struct why *why)
 {
@@ -64,7 +99,7 @@ static enum err find_format(const struct source_options *options,
     for (int i = 0; options->format != NULL && i < FORMATS; i++) {
         *format = (enum format)i;
         if (strcmp(options->format, names[i]) == 0)
-            return ERR_OK;
+            return is_table(*format) ? check_table(options->spec, why) : ERR_OK;
     }
     if (options->format != NULL)
         return why_set(why, ERR_UNKNOWN,
@@ -80,6 +115,8 @@ static enum err find_format(const struct source_options *options,
               : has_ending(options->spec, ".tsv") ? FORMAT_TSV
               : has_ending(options->spec, ".npz") ? FORMAT_NPZ
                                                   : FORMAT_LIBSVM;
+    if (is_table(*format))
+        return check_table(options->spec, why);
     if (*format != FORMAT_LIBSVM || input_is_stream(options->spec))
         return ERR_OK;
     err = sniff_network(options->spec, why);
@@ -94,10 +131,7 @@ static enum err find_format(const struct source_options *options,
                        "a model, not rows: `muster predict DATA MODEL` says "
                        "what it makes of rows, --init MODEL goes on from it");
     if (err == ERR_OK && sniff_foreign(first, got) != NULL)
-        return why_set(why, ERR_FORMAT,
-                       "%s, which is not read; LIBSVM, CSV, IDX, npy and npz "
-                       "are: plain, gzip or zstd",
-                       sniff_foreign(first, got));
+        return say_foreign(sniff_foreign(first, got), why);
     if (err == ERR_OK && npy_is_magic(first, got))
         *format = FORMAT_NPY;
     else if (err == ERR_OK && zip_is_magic(first, got))

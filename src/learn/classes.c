@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "data/rows/labels.h"
 #include "data/span.h"
 
 const char *class_mark(const char *word)
@@ -24,7 +25,7 @@ const char *class_text(const struct dataset *data,
 
         (void)snprintf(text, CLASS_TEXT, "%s%s%s", mark, word.text, mark);
     } else {
-        (void)snprintf(text, CLASS_TEXT, "%.10g", data->label[k]);
+        (void)label_write(data->label[k], text);
     }
     return text;
 }

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/plain.h"
+#include "data/rows/labels.h"
 #include "learn/batches.h"
 #include "learn/coded/coded_data.h"
 #include "learn/family/family.h"
@@ -95,12 +96,13 @@ static enum err check_classes(const struct dataset *data, const char *spec,
     const double *const number = data->classes > 0
                                      ? find_number(data->label, data->classes)
                                      : setup_find_number(data);
+    char text[LABEL_TEXT_SIZE];
 
     if (number != NULL && data->classes != 2)
         return why_set(why, ERR_SHAPE,
-                       "%.200s: label %.17g is no class; --model softmax takes "
+                       "%.200s: label %s is no class; --model softmax takes "
                        "whole numbers, --model linear fits any",
-                       spec, *number);
+                       spec, label_write(*number, text));
     if (data->classes == 0)
         return why_set(why, ERR_SHAPE,
                        "%.200s: more than %u distinct labels; --model softmax "

@@ -15,3 +15,12 @@ for part in 20% 20 200; do
 done
 try train t.csv -m logistic
 try train t.csv --label x --model linear --metric accuracy | tail -2
+# A page of the web that is called a table, or holds one.
+printf '<table>\n<tr><td>1</td><td>2</td></tr>\n</table>\n' >table.data
+cp page.data page.csv
+printf '\357\273\277\n  <HTML><TABLE>\n' >marked.data
+try train table.data
+for page in table.data page.data page.csv marked.data t.xlsx; do
+    try train $page --input csv
+done
+try train page.csv

@@ -18,3 +18,5 @@ go_on t.csv -n 2 --optim gd --steps 3 --l2 0.5
 # What is not ours is not shown.
 printf 'rows 1\033[31m\n' >run/facts
 go_on t.csv -n 2 --optim gd --steps 3 --l2 0.5
+# A name of no file after --resume was meant for the model.
+go_on new.model

@@ -16,3 +16,7 @@ done
 "$MUSTER" predict maybe.csv m out --force 2>&1
 echo "1,2" >one.csv
 "$MUSTER" predict --label none one.csv m out --force 2>&1
+# Words where the model's labels are numbers.
+"$MUSTER" train numbers.csv n -q >/dev/null
+"$MUSTER" predict words.csv n out --force 2>&1
+"$MUSTER" predict --label none words.csv n out --force 2>&1

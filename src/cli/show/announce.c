@@ -146,6 +146,7 @@ static const char *intercept_text(const struct setup *setup)
 static void announce_numbers(const struct cli *cli, const struct setup *setup)
 {
     struct whole_labels all = {0};
+    char least[LABEL_TEXT_SIZE], most[LABEL_TEXT_SIZE];
 
     if (!count_labels(&setup->data, &all))
         return;
@@ -156,17 +157,18 @@ static void announce_numbers(const struct cli *cli, const struct setup *setup)
                  all.count, LABELS_CLASSES_MAX);
     else if (is_spread(&all))
         say_note(cli,
-                 "muster: there are %u whole labels, from %.10g to %.10g, so "
+                 "muster: there are %u whole labels, from %s to %s, so "
                  "they are taken for numbers; if they are classes, --model "
                  "softmax",
-                 all.count, all.label[all.least], all.label[all.most]);
+                 all.count, label_write(all.label[all.least], least),
+                 label_write(all.label[all.most], most));
     else
         say_note(cli,
-                 "muster: there are %u whole labels, but %.10g in %u row%s "
+                 "muster: there are %u whole labels, but %s in %u row%s "
                  "only, so they are taken for numbers; if they are classes, "
                  "--model softmax",
-                 all.count, all.label[all.rarest], all.seen[all.rarest],
-                 all.seen[all.rarest] == 1 ? "" : "s");
+                 all.count, label_write(all.label[all.rarest], least),
+                 all.seen[all.rarest], all.seen[all.rarest] == 1 ? "" : "s");
 }
 
 /* Whole numbers may be either, and the wrong guess is costly. */

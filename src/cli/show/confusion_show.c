@@ -7,16 +7,17 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "data/rows/labels.h"
 #include "data/span.h"
 
 /* As short as a message would have it. */
 static struct quote label_text(const struct model_file *model, uint32_t k)
 {
     const char *word = model_file_word(model, model->label[k]);
-    char number[QUOTE_MAX];
+    char number[LABEL_TEXT_SIZE];
 
-    (void)snprintf(number, sizeof number, "%.10g", model->label[k]);
-    return quote_text(word != NULL ? word : number);
+    return quote_text(word != NULL ? word
+                                   : label_write(model->label[k], number));
 }
 
 struct widths {

@@ -6,11 +6,30 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "base/mem.h"
 #include "data/span.h"
+
+const char *label_write(double label, char text[LABEL_TEXT_SIZE])
+{
+    int digits = 15; /* Any decimal of so many; 17 are always enough. */
+    char *comma;
+
+    if (fabs(label) < LABELS_WHOLE_END && label == floor(label)) {
+        (void)snprintf(text, LABEL_TEXT_SIZE, "%.0f", label);
+        return text;
+    }
+    do
+        (void)snprintf(text, LABEL_TEXT_SIZE, "%.*g", digits, label);
+    while (digits++ < 17 && strtod(text, NULL) != label);
+    comma = strchr(text, ','); /* The user's locale may have one. */
+    if (comma != NULL)
+        *comma = '.';
+    return text;
+}
 
 /* Distinct labels in ascending order. */
 struct label_set {
@@ -82,15 +101,13 @@ static enum err say_unknown(uint32_t row, double label, const double *labels,
                             uint32_t count, struct why *why)
 {
     char list[LIST_SIZE] = "";
-    char number[32];
+    char number[LABEL_TEXT_SIZE];
 
-    for (uint32_t k = 0; k < count; k++) {
-        (void)snprintf(number, sizeof number, "%.17g", labels[k]);
-        list_add(list, sizeof list, number);
-    }
+    for (uint32_t k = 0; k < count; k++)
+        list_add(list, sizeof list, label_write(labels[k], number));
     return why_set(why, ERR_MISMATCH,
-                   "row %u: label %.17g is not one of the training set's: %s",
-                   row + 1, label, list);
+                   "row %u: label %s is not one of the training set's: %s",
+                   row + 1, label_write(label, number), list);
 }
 
 /* Replace each label by its number, or by -1 and +1 if there are two and
@@ -133,6 +150,24 @@ static bool look_like_classes(const struct label_set *set)
     return true;
 }
 
+/* Two labels of the file may have become one, and whoever asks the model is
+ * told labels that the file does not have. */
+static enum err refuse_rounded(const struct dataset *data, struct why *why)
+{
+    uint32_t row = 0;
+
+    while (row < data->rows && !(fabs(data->y[row]) >= LABELS_WHOLE_END))
+        row++;
+    if (row == data->rows)
+        return ERR_OK;
+    return why_set(why, ERR_RANGE,
+                   "row %u: a label of about %.6g; as numbers, whole labels of "
+                   "2^53 or more are rounded and run together; --categorical "
+                   "auto,COLUMN takes those of a csv for words, --model linear "
+                   "fits them as numbers; else number the classes 0, 1, 2",
+                   row + 1, data->y[row]);
+}
+
 static enum err settle_own(struct dataset *data, struct label_set *set,
                            const struct label_options *options, struct why *why)
 {
@@ -141,8 +176,12 @@ static enum err settle_own(struct dataset *data, struct label_set *set,
                          !options->words && set->count > 1 &&
                          !look_like_classes(set);
     const uint32_t count = counted && !numbers ? set->count : 0;
-    enum err err;
+    enum err err = ERR_OK;
 
+    if (!options->regression && count > 0)
+        err = refuse_rounded(data, why);
+    if (err != ERR_OK)
+        return err;
     err = dataset_set_labels(data, set->label, count);
     if (err != ERR_OK)
         return why_set(why, err, "%s", err_text(err));

@@ -25,6 +25,9 @@
 #define LABELS_SEEN_MIN    5u
 #define LABELS_SPREAD_MIN  10u /* So many are classes however far apart. */
 #define LABELS_SPREAD      2u
+/* 2^53: whole numbers below it are all different in binary64; it is what 2^53
+ * + 1 is rounded to. */
+#define LABELS_WHOLE_END 9007199254740992.0
 
 struct label_options {
     bool regression;      /* Keep labels as read, whatever they are. */
@@ -36,11 +39,18 @@ struct label_options {
     uint32_t label_count;
 };
 
+#define LABEL_TEXT_SIZE 32u
+
+/* A label for people: a whole one with all its digits, another as the shortest
+ * text that reads back to the same bits.  Returns `text`. */
+const char *label_write(double label, char text[LABEL_TEXT_SIZE]);
+
 /* Are `count` whole labels from `least` to `most` too far apart for names? */
 bool labels_spread(double least, double most, uint32_t count);
 
 /* Count and map data->y; sets label and classes.  ERR_MISMATCH if a label is
- * not one of options->labels, ERR_NOMEM: with a sentence. */
+ * not one of options->labels, ERR_RANGE if a class to be found is 2^53 or more
+ * and so may be several that were rounded, ERR_NOMEM: with a sentence. */
 MUST_CHECK enum err labels_settle(struct dataset *data,
                                   const struct label_options *options,
                                   struct why *why);

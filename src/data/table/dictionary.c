@@ -5,10 +5,12 @@
  */
 #include "data/table/dictionary.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "data/rows/labels.h"
 #include "data/text/number.h"
 
 void dictionary_close(struct dictionary *words)
@@ -133,8 +135,10 @@ static bool read_values(struct dictionary *words)
     for (uint32_t i = 0; i < words->count; i++) {
         struct category *const one = &words->category[i];
 
+        /* Long numbers, as ids are, would be rounded to one another. */
         if (number_parse(one->text, strlen(one->text), &one->value) !=
-            NUMBER_OK)
+                NUMBER_OK ||
+            fabs(one->value) >= LABELS_WHOLE_END)
             return false;
     }
     return true;

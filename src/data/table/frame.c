@@ -266,8 +266,11 @@ static enum err put_number(struct frame_reader *reader, struct span field,
         return err == ERR_FORMAT && options->kinds != NULL
                    ? why_set(why, err,
                              "'%s' is not a number, which the column held in "
-                             "the training table",
-                             quote(field).text)
+                             "the training table%s",
+                             quote(field).text,
+                             label && options->missing_labels
+                                 ? "; --label none predicts without labels"
+                                 : "")
                    : err;
     }
     if (!label && !options->missing && options->kinds != NULL)

@@ -3,6 +3,8 @@
  */
 #include "data/text/sniff.h"
 
+#include <strings.h>
+
 #include "base/ending.h"
 #include "data/span.h"
 
@@ -53,6 +55,33 @@ static bool is_json(struct span line)
     return line.size > 0 && (*line.at == '{' || *line.at == '[');
 }
 
+const char *sniff_markup(const char *text, size_t size)
+{
+    static const struct {
+        const char *first, *what;
+    } tags[] = {
+        {"<!doctype", "a page of the web (HTML)"},
+        {"<html", "a page of the web (HTML)"},
+        {"<head", "a page of the web (HTML)"},
+        {"<body", "a page of the web (HTML)"},
+        {"<table", "a table of a web page (HTML)"},
+        {"<?xml", "XML"},
+    };
+    static const char mark[] = "\xef\xbb\xbf"; /* Of UTF-8. */
+    const bool marked = size >= 3 && memcmp(text, mark, 3) == 0;
+    struct span line = first_line(
+        (struct span){text + (marked ? 3 : 0), size - (marked ? 3 : 0)});
+
+    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++) {
+        const size_t known = strlen(tags[i].first);
+
+        if (line.size >= known &&
+            strncasecmp(line.at, tags[i].first, known) == 0)
+            return tags[i].what;
+    }
+    return NULL;
+}
+
 const char *sniff_foreign(const char *text, size_t size)
 {
     static const struct {
@@ -70,10 +99,6 @@ const char *sniff_foreign(const char *text, size_t size)
         {"\x80\x03", "a pickle"},
         {"\x80\x04", "a pickle"},
         {"\x80\x05", "a pickle"},
-        {"<!DOCTYPE", "a page of the web"},
-        {"<!doctype", "a page of the web"},
-        {"<html", "a page of the web"},
-        {"<?xml", "XML"},
         {"@relation", "an ARFF file"},
         {"@RELATION", "an ARFF file"},
     };
@@ -84,7 +109,9 @@ const char *sniff_foreign(const char *text, size_t size)
         if (size >= known && memcmp(text, kinds[i].first, known) == 0)
             return kinds[i].what;
     }
-    return is_json(first_line((struct span){text, size})) ? "JSON" : NULL;
+    if (is_json(first_line((struct span){text, size})))
+        return "JSON";
+    return sniff_markup(text, size);
 }
 
 /* Of safetensors: the length of a header, in 8 bytes, and its brace. */

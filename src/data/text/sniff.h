@@ -15,6 +15,8 @@
 /* The beginning of a text, at least a good part of its first line. */
 /* "a bzip2 file" and the like, which no reader is for; NULL: none of those. */
 const char *sniff_foreign(const char *text, size_t size);
+/* "a page of the web" or "XML", by its first tag, also after blanks. */
+const char *sniff_markup(const char *text, size_t size);
 /* A file of a network of another program's, by its name: ERR_UNSUPPORTED, with
  * what to make of it. */
 MUST_CHECK enum err sniff_network(const char *path, struct why *why);
