@@ -207,6 +207,11 @@ ADVICE = {
     "other": "numbers are wanted"}
 
 
+OWN_WORDS = ("the model was learnt from a table with words, which it encodes itself: predict of a "
+             "file (x.to_csv('rows.csv', index=False), then predict('rows.csv')) or of an Arrow "
+             "table (pyarrow.Table.from_pandas(x))")
+
+
 def is_missing(value):
     """None, pandas' NA and NaT, NaN."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or (
@@ -300,7 +305,7 @@ def by_name(x, known):
     return x[list(known)]
 
 
-WHOLE = 1 << 53  # Above it numbers of a model's file are not exact.
+WHOLE = 1 << 53  # From it on numbers of a model's file may be rounded ones.
 
 
 def file_labels(classes):
@@ -310,13 +315,13 @@ def file_labels(classes):
     if all(isinstance(k, str) and "\0" not in k and k.encode(errors="replace") == k.encode(
             errors="surrogatepass") for k in kept):
         return None, kept
-    if all(isinstance(k, (bool, int, float)) and abs(k) <= WHOLE for k in kept):
+    if all(isinstance(k, (bool, int, float)) and abs(k) < WHOLE for k in kept):
         return [float(k) for k in kept], None
     return None, None
 
 
 def no_file_for(classes):
-    return (f"a model's file holds whole numbers up to 2^53 as classes, and of dense rows words; "
+    return (f"a model's file holds whole numbers below 2^53 as classes, and of dense rows words; "
             f"not {classes.tolist()[-1]!r}")
 
 

@@ -130,9 +130,24 @@ class Model:
         """Are these its classes?"""
         return self.classes_.tolist() == classes.tolist()
 
+    def has_words(self, x):
+        """Has it more columns than rows are given, as words have one for each?"""
+        given = len(self.columns or ()) or (np.shape(x)[1] if np.ndim(x) == 2 else self.features)
+        return not self.layers and given < self.features
+
+    def rows_like(self, x):
+        """Rows to be asked about, with the columns that it was trained on."""
+        try:
+            return _data.rows_of(_data.like_trained(_data.by_name(x, self.columns), self.shape))
+        except (TypeError, ValueError) as error:
+            if not self.has_words(x):
+                raise
+            said = str(error).replace(f": {_data.ADVICE['word']}", "").rstrip("\n")
+            raise ValueError(f"{said}\n{_data.OWN_WORDS}") from None
+
     def answer(self, what, x, wide):
         """rows x wide numbers."""
-        rows = _data.rows_of(_data.like_trained(_data.by_name(x, self.columns), self.shape))
+        rows = self.rows_like(x)
         with rows.open() as data:
             if rows.kind == "file":
                 return self.answer_file(what, data, wide)
@@ -243,7 +258,7 @@ def labelled(x, labels, weights, recipe):
                 words, codes = known, places_of(words, known, recipe["init"])[codes]
             labels = codes.reshape(labels.shape).astype(np.float64)
         elif labels.dtype.kind in "iu" and labels.size and recipe.get("model") != "linear" and (
-                labels.max() > _data.WHOLE or labels.min() < -_data.WHOLE):
+                labels.max() >= _data.WHOLE or labels.min() <= -_data.WHOLE):
             raise ValueError(f"{_data.no_file_for(np.unique(labels))}; give other labels")
     rows = _data.rows_of(x, labels, weights)
     rows.name(rows.names, name)
@@ -326,6 +341,10 @@ def fit(x, labels=None, weights=None, *, watch=None, log=None, **recipe):
     status, why, model = run(recipe, labelled(x, labels, weights, recipe), watch, log)
     if status:
         raise error_of(status, why, model)
+    if model.classes > 2 and model.classes_.dtype.kind == "f" and not {
+            "model", "solver", "net", "init"} & {key for key in recipe if recipe[key] is not None}:
+        warnings.warn(f"the {model.classes} whole labels are taken for classes; if they are numbers, "
+                      "model='linear'; model='softmax' says that they are classes", stacklevel=2)
     passes = model.layers or recipe.get("optim") == "sgd" or recipe.get("patience")
     scale = "" if recipe.get("scale") else ", or scale the columns (scale='standard')"
     _warn.of_model(model, None if passes else f"{model.ended}, and the model has not converged; "

@@ -535,6 +535,48 @@ for y in pd.array([0, None, 1, 1], dtype="Int64"), np.array([0, None, 1, 1], dty
 print("several types" in said(frame[["a"]], np.array([0, "a", 1, 1], dtype=object))[0],
       "y holds" in said(frame[["a"]], frame.when, muster.Ridge)[0])
 """,
+    "rows with words for a model of a file with words: the advice works (pandas)": """
+import pandas as pd, tempfile
+os.chdir(tempfile.mkdtemp())
+frame = pd.DataFrame({"colour": ["red", "black", "blue"] * 20, "size": np.arange(60) % 7.0})
+frame.assign(y=np.where(frame.colour == "red", "no", "yes")).to_csv("t.csv", index=False)
+model = muster.fit("t.csv")
+for x in frame, frame.to_numpy(), pd.get_dummies(frame):
+    try:
+        print(model.predict(x))
+    except ValueError as error:
+        print("predict('rows.csv')" in str(error) and "get_dummies" not in str(error) or error)
+frame.to_csv("rows.csv", index=False)  # As it says.
+print(model.predict("rows.csv").tolist() == ["no", "yes", "yes"] * 20)
+try:  # Of a model that encodes nothing the old advice holds.
+    muster.fit(frame[["size"]].to_numpy(), [0, 1] * 30).predict(frame[["colour"]])
+except ValueError as error:
+    print("get_dummies" in str(error))
+""",
+    "long labels of files are refused or words; whole ones that become classes are told": """
+import tempfile
+os.chdir(tempfile.mkdtemp())
+def told(f):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        f()
+    return [str(w.message) for w in caught]
+def refused(*a, **k):
+    try:
+        return muster.fit(*a, **k).classes_
+    except (ValueError, muster.Error) as error:
+        return "2^53" in str(error) or error
+ids = np.array([76561198000000001, 76561198900000003] * 300)
+np.savez("z.npz", x=X, y=ids)
+np.save("i.npy", np.column_stack([np.arange(600), ids]))
+np.savetxt("t.csv", np.column_stack([np.arange(600) % 2, ids]), "%d", ",", header="a,y", comments="")
+print(*[refused(name) for name in ("i.npy", "z.npz", "t.csv")], refused(X, ids), refused(X, ids.astype(float)))
+print(muster.fit("t.csv", categorical="auto,y").classes_.tolist() == sorted(map(str, set(ids.tolist()))))
+(said,) = told(lambda: muster.fit(X, MANY))
+print("the 4 whole labels are taken for classes" in said and "model='linear'" in said)
+print(told(lambda: muster.fit(X, MANY, model="softmax")) == told(lambda: muster.fit(X, MANY.astype(str))) ==
+      told(lambda: muster.fit(X, Y)) == told(lambda: muster.LogisticRegression().fit(X, MANY)) == [])
+""",
     "a recipe cannot contradict the parameters, and predictions are the model's": """
 def refused(word, make=muster.LogisticRegression, **recipe):
     try:
