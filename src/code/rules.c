@@ -129,7 +129,11 @@ static const struct rule rules[] = {
     {TRAIT(STEADY) | TRAIT(MOMENTUM), 0,
      "--momentum means nothing to --optim <optim>; take --optim momentum or "
      "nesterov"},
-    {TRAIT(SEARCHES), TRAIT(RATE) | TRAIT(RATE_RULE),
+    /* Of lbfgs a rate is the first step's length. */
+    {TRAIT(NEWTON) | TRAIT(RATE), 0,
+     "--lr means nothing to --optim newton, which searches for the length of "
+     "every step; take gd, agd, momentum, nesterov, adam or adamw"},
+    {TRAIT(SEARCHES), TRAIT(RATE_RULE),
      "<it> means nothing to --optim <optim>, which searches for the length of "
      "every step; take gd, agd, momentum, nesterov, adam or adamw"},
     {TRAIT(PLAIN) | TRAIT(ACCURACY), 0,

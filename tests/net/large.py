@@ -15,8 +15,8 @@ import journal
 from cluster import MUSTER, Tap, train
 from ways import WAYS
 
-DATA = ["gen:gmm:32,40000", "--chunk-rows", 2, "--lr", "1e-3"]
-GD = ["--optim", "gd", "--steps", 24]
+DATA = ["gen:gmm:32,40000", "--chunk-rows", 2]
+GD = ["--optim", "gd", "--lr", "1e-3", "--steps", 24]
 CASES = {
     **WAYS,
     "relays": ["-n", 4, "--fanout", 2],
@@ -34,7 +34,7 @@ TROUBLE = {
 METHODS = {
     "lbfgs": ["--optim", "lbfgs", "--steps", 8],
     "newton": ["--optim", "newton", "--steps", 3],
-    "softmax": ["--optim", "gd", "--steps", 6, "--model", "softmax"],
+    "softmax": ["--optim", "gd", "--lr", "1e-3", "--steps", 6, "--model", "softmax"],
 }
 KILLS = ["-n", 3, "--chaos", "kill:w1@2,kill:coordinator@3"]
 

@@ -124,9 +124,10 @@ enum err format_free(const char *folder, struct why *why)
         "history.1.json", "ring",         "search.json", "scores-new",
         "scores-0-0",     "trial-0-0",    "w0"};
 
-    if (has(folder, LOCK_FILE) || has(folder, LAUNCH_FILE) ||
-        has(folder, FORMAT_FILE) || format_holds_run(folder))
-        return ERR_OK;
+    if (!file_exists(folder) || has(folder, LOCK_FILE) ||
+        has(folder, LAUNCH_FILE) || has(folder, FORMAT_FILE) ||
+        format_holds_run(folder) || file_check_folder(folder, NULL) != ERR_OK)
+        return ERR_OK; /* Whose folder it is, format_take says. */
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
         if (has(folder, ours[i]))
             return why_set(why, ERR_EXISTS,
