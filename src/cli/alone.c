@@ -64,6 +64,11 @@ static enum err kept(void *context, struct why *why)
     return run_point_latest(context, why);
 }
 
+static void resumed(void *context)
+{
+    run_keep_said(context);
+}
+
 /* The supervisor heard the signal, or another rank; what is printed and what
  * MPI has yet to do is not for its echo to end. */
 static void end_interrupted(const struct train_result *result)
@@ -124,6 +129,7 @@ enum err run_alone(struct run *run, bool keeps, struct train_result *result,
         .stays = run_stays(run),
         .keep_in = keeps && ranks_first(run->cli) ? keep_in : NULL,
         .kept = kept,
+        .resumed = resumed,
     };
     announce_ranks(run);
     run_show_steps(run, &run->setup->optim);

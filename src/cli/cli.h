@@ -110,8 +110,9 @@ void say_json(json_t *object);
 void config_print(const struct cli *cli);
 /* {name: {value, origin}} of every option that decides what a run does. */
 json_t *config_json(const struct options *options);
-/* The same as lines of a config file, for the run's folder, and whether such a
- * file is still what was written. */
+/* The same as lines of a config file, for the run's folder, of those that it
+ * keeps, and whether such a file is still what was written. */
+bool config_keeps(const struct options *options, int id);
 MUST_CHECK enum err config_write(const struct options *options,
                                  const char *path, struct why *why);
 MUST_CHECK enum err config_check(const char *path, struct why *why);

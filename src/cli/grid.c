@@ -207,6 +207,8 @@ static enum err search(struct many *many, struct grid *grid, bool *good,
     if (err == ERR_OK)
         err = grid_search(grid, run->setup, recipe, &many->hooks, why);
     many_end(many);
+    if (err == ERR_OK && run->setup->slots > 0)
+        run_keep_said(run); /* If all were over; before the best is taken. */
     return err == ERR_OK ? report(run, grid, many->seconds, good, why) : err;
 }
 

@@ -37,6 +37,7 @@ static void begin(void *context, const struct setup *part, uint32_t over,
 {
     struct run *const run = ((struct many *)context)->run;
 
+    run_keep_said(run); /* Its list is that of the series, or none began. */
     run_forget(run);
     run_describe(run, part);
     (void)snprintf(run->screen.extra, sizeof run->screen.extra,

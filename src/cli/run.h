@@ -42,6 +42,7 @@ struct run {
     uint32_t history_died;   /* ... and how many deaths were in it. */
     double *ended; /* --resume of a run that was over: its weights ... */
     uint32_t ended_dims, ended_steps; /* ... then. */
+    bool said;                        /* run_keep_said was asked. */
     bool announced;                   /* The join line was printed. */
     bool gathered;    /* Workers are here from another run: fit.h. */
     struct flag stop; /* A signal came. */
@@ -116,6 +117,10 @@ MUST_CHECK enum err run_take_folder(struct run *run, struct why *why);
 void run_leave_folder(struct run *run);
 /* The same, with the run's options in it. */
 MUST_CHECK enum err run_open_folder(struct run *run, struct why *why);
+/* With --resume, once it is sure that the run is the same: what is said now
+ * holds for the next --resume, too.  The folder is ours then.  If the disk
+ * fails, that is told, and the run goes on. */
+void run_keep_said(struct run *run);
 /* Once there is something to go on from, it is the last run: before, --resume
  * would find nothing, and hide the run before it. */
 MUST_CHECK enum err run_point_latest(struct run *run, struct why *why);

@@ -5,7 +5,8 @@
  *                                 one of the highest number is meant
  *     muster-runs/0007-3fa2/      number and a random part: two runs started
  *                                 at the same moment do not collide
- *         config                  the run's options, for --resume without data
+ *         config                  the run's options as they were said last, for
+ *                                 --resume without data
  *         journal checkpoint...   core/run/store.h
  */
 #include <stdio.h>
@@ -13,16 +14,24 @@
 #include <string.h>
 
 #include "cli/run.h"
-#include "core/run/journal.h"
+#include "core/run/store.h"
 #include "learn/workers.h"
 #include "node/fixed/mpi.h"
 #include "node/host/format.h"
 #include "node/host/keep.h"
+#include "node/host/ring_folder.h"
 #include "node/host/ways.h"
 #include "os/file/file.h"
+#include "os/file/folder.h"
 #include "os/random.h"
 
 #define DRAWS_MAX 100u
+
+/* Options that say who computes. */
+static const int who[] = {OPT_TOPOLOGY, OPT_N,    OPT_WORKERS,   OPT_LISTEN,
+                          OPT_PEERS,    OPT_NAME, OPT_INTERFACE, OPT_FANOUT,
+                          OPT_RESPAWN,  OPT_BULK};
+#define WHO (sizeof who / sizeof *who)
 
 /* The name that `latest` leads to; "" if there is none that makes sense. */
 static void read_latest(char name[RUN_NAME_SIZE])
@@ -139,16 +148,13 @@ static enum err resumed_folder(const struct options *options,
  */
 static void give_way(struct run *run, struct recipe *before)
 {
-    static const int who[] = {OPT_TOPOLOGY, OPT_N,    OPT_WORKERS,   OPT_LISTEN,
-                              OPT_PEERS,    OPT_NAME, OPT_INTERFACE, OPT_FANOUT,
-                              OPT_RESPAWN,  OPT_BULK};
     struct recipe *recipe = &run->cli->options.recipe;
     const bool ranks = workers_mpi(before);
     const bool no_ranks = workers_mpi(recipe) && !ranks &&
                           (run->cli->led || launcher_find().mpi == NULL);
 
     run->left_by_ranks = no_ranks;
-    for (size_t i = 0; i < sizeof who / sizeof *who; i++) {
+    for (size_t i = 0; i < WHO; i++) {
         struct setting *now = &recipe->setting[who[i]];
         const struct setting kept = *now;
 
@@ -265,16 +271,114 @@ enum err run_make_folder(struct run *run, struct why *why)
     return err;
 }
 
-/* What lies about in a folder is not the options of a run that begins. */
-static enum err keep_options(const struct run *run, bool resume,
-                             struct why *why)
+/* --- what is said with --resume ------------------------------------------- */
+
+static bool same_text(const char *a, const char *b)
 {
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* Is anything said that `kept` has not, or has otherwise?  Of a run that is
+ * over, a copy of its model is no part of the run. */
+static bool says_more(const struct run *run, const struct options *kept)
+{
+    const struct options *now = &run->cli->options;
+
+    for (int id = 0; id < OPTIONS; id++) {
+        const char *said = config_keeps(now, id) ? option_text(now, id) : NULL;
+        const char *was = config_keeps(kept, id) ? option_text(kept, id) : NULL;
+
+        if (run->ended != NULL && (id == OPT_SAVE || id == OPT_FORCE))
+            continue;
+        if (!same_text(said, was))
+            return true;
+    }
+    return false;
+}
+
+/* For as long as they are written. */
+static void swap_who(struct options *options, struct options *kept)
+{
+    for (size_t i = 0; i < WHO; i++) {
+        const struct setting now = options->recipe.setting[who[i]];
+
+        options->recipe.setting[who[i]] = kept->recipe.setting[who[i]];
+        kept->recipe.setting[who[i]] = now;
+    }
+}
+
+/* Has the journal there the configuration that is to go on?  What is refused
+ * must not be remembered. */
+static bool is_same_run(const struct run *run)
+{
+    const struct digest config = config_digest(run->setup);
+    struct journal_summary journal = {0};
+    struct folder folder;
+    char path[FILE_PATH_SIZE];
+    enum err err;
+
+    ring_folder_journal(run->out, path);
+    if (folder_open(&folder, path, NULL) != ERR_OK)
+        return false;
+    err = store_walk(&folder.disk, NULL, NULL, &journal);
+    folder_close(&folder);
+    return err == ERR_NOTFOUND ||
+           (err == ERR_OK && digest_equal(&journal.config, &config));
+}
+
+/* A damaged file has nothing to be kept: data and options were said again. */
+static void read_kept(const char *path, struct options *kept)
+{
+    if (config_check(path, NULL) == ERR_OK &&
+        options_read_file(kept, path, NULL) != ERR_OK)
+        options_close(kept);
+}
+
+static void keep_said(struct run *run, bool checked)
+{
+    struct options *options = &run->cli->options;
+    const bool ranks = run->cli->ranks != NULL || run->left_by_ranks;
+    struct options kept = {.shape = options->shape};
+    struct why why = {0};
+    char path[FILE_PATH_SIZE];
+    bool there;
+
+    file_path_in(run->out, CONFIG_FILE, path);
+    read_kept(path, &kept);
+    there = option_given(&kept, OPT_DATA) || option_given(&kept, OPT_OWNERS);
+    if (ranks && there) /* An MPI said who, this time. */
+        swap_who(options, &kept);
+    if (says_more(run, &kept) && (checked || is_same_run(run)) &&
+        config_write(options, path, &why) != ERR_OK)
+        say_note(run->cli,
+                 "muster: %s; options that are given with --resume are not "
+                 "kept, and must be given with the next one again",
+                 why.text);
+    if (ranks && there)
+        swap_who(options, &kept);
+    options_close(&kept);
+}
+
+void run_keep_said(struct run *run)
+{
+    if (option_given(&run->cli->options, OPT_RESUME) && !run->said)
+        keep_said(run, true);
+    run->said = true;
+}
+
+/* What lies about in a folder is not the options of a run that begins.  Those
+ * of a search, once its list is known to be the same. */
+static enum err keep_options(struct run *run, bool resume, struct why *why)
+{
+    const struct options *options = &run->cli->options;
     char path[FILE_PATH_SIZE];
 
     file_path_in(run->out, CONFIG_FILE, path);
-    return resume && file_exists(path)
-               ? ERR_OK
-               : config_write(&run->cli->options, path, why);
+    if (!resume)
+        return config_write(options, path, why);
+    if (!option_given(options, OPT_GRID) && !option_given(options, OPT_FOLDS))
+        keep_said(run, false);
+    return ERR_OK;
 }
 
 enum err run_take_folder(struct run *run, struct why *why)

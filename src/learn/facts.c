@@ -12,6 +12,7 @@
 
 #define TEXT_SIZE        1024u
 #define DIFFERENCES_SIZE 320u
+#define STEPS_FACT       "steps " /* Of a schedule that ends with them. */
 
 /* Of private rows, which are not here to be measured again. */
 static void add_derived(const struct setup *setup, char text[TEXT_SIZE])
@@ -22,6 +23,20 @@ static void add_derived(const struct setup *setup, char text[TEXT_SIZE])
 
     (void)snprintf(text + used, TEXT_SIZE - used, "bounds-digest %.16s\n",
                    digest_text(&derived, hex));
+}
+
+/* Does the number of steps decide the rates, or only where they end? */
+static bool ends_with_steps(const struct setup *setup)
+{
+    return (optim_schedule_needs(setup->optim.schedule) & SCHEDULE_END) != 0;
+}
+
+static void add_steps(const struct setup *setup, char text[TEXT_SIZE])
+{
+    const size_t used = strlen(text);
+
+    (void)snprintf(text + used, TEXT_SIZE - used, STEPS_FACT "%u\n",
+                   setup->optim.steps);
 }
 
 /* A line each: a name without blanks, a blank, its value. */
@@ -41,6 +56,8 @@ static void facts_of(const struct setup *setup, char text[TEXT_SIZE])
         (unsigned long long)optim->seed, setup->data.chunk_rows);
     if (setup->hollow)
         add_derived(setup, text);
+    if (ends_with_steps(setup))
+        add_steps(setup, text);
 }
 
 void facts_write(const struct setup *setup, const char *folder)
@@ -77,6 +94,20 @@ static void compare(const char *there, const char *here,
     }
 }
 
+/* If the last that differs is the steps: elsewhere they may. */
+static void add_reason(const struct setup *setup, char list[DIFFERENCES_SIZE])
+{
+    const char *const comma = strrchr(list, ',');
+    const char *const last = comma == NULL ? list : comma + 2;
+    const size_t used = strlen(list);
+
+    if (strncmp(last, STEPS_FACT, sizeof STEPS_FACT - 1) == 0)
+        (void)snprintf(list + used, DIFFERENCES_SIZE - used,
+                       " (--passes and --steps decide all rates of "
+                       "--schedule %s)",
+                       optim_schedule_name(setup->optim.schedule));
+}
+
 static bool is_plain(const uint8_t *text, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -103,6 +134,7 @@ void facts_explain(const struct setup *setup, const char *folder,
     if (there != NULL && is_plain(text, size)) {
         (void)memcpy(there, text, size);
         compare(there, here, list);
+        add_reason(setup, list);
     }
     mem_free(there);
     mem_free(text);

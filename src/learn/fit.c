@@ -163,6 +163,8 @@ static enum err resume(struct fit *fit, struct alone_hooks *hooks,
         !recipe_given(fit->recipe, OPT_RESUME))
         return ERR_OK;
     err = open_keep(fit, true, why);
+    if (err == ERR_OK && fit->resumed != NULL)
+        fit->resumed(fit->context);
     if (err == ERR_OK)
         (void)keep_state(fit->keep, &hooks->state, &hooks->state_size);
     return err;

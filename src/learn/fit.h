@@ -45,6 +45,8 @@ struct fit {
     bool stays;
     enum err (*keep_in)(void *context, const char **folder, struct why *why);
     enum err (*kept)(void *context, struct why *why);
+    /* It is a run of this setup that is gone on with, and held; or NULL. */
+    void (*resumed)(void *context);
 
     /* Made by fit_alone, closed by fit_close. */
     struct keep *keep;    /* NULL: the state was not saved yet. */

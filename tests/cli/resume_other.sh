@@ -12,6 +12,10 @@ rows 400 2 | awk -F';' '{ OFS = ";"; print $1, $3 }' | (echo 'a;y'; cat) >t.csv
 go_on
 rows 400 2 | table >t.csv
 go_on t.csv -n 2 --optim gd --steps 3 --l2 0.5
+# A network's rates fall to the last step, wherever that is.
+"$MUSTER" train t.csv -n 2 --net dense2 --passes 2 --batch 100 --out net -q >/dev/null
+"$MUSTER" train --resume=net --passes 4 -q 2>&1 >/dev/null
+"$MUSTER" train --resume=net -q 2>&1 >/dev/null
 # A folder from before: what is known is said.
 rm run/facts
 go_on t.csv -n 2 --optim gd --steps 3 --l2 0.5

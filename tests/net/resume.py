@@ -3,6 +3,7 @@
 overwrite a run or to resume another one; and nothing outlives `muster train`,
 however it ends."""
 
+import json
 import os
 import signal
 import sys
@@ -13,6 +14,7 @@ from cluster import (Tap, Train, alive, finish, kill, place_of, run, status,
 from cluster import start as start_program
 
 ONE = ["gen:gmm:4000,20", "--seed", 6, "--chunk-rows", 64, "--steps", 120]
+GD = ["--optim", "gd"]
 DATA = [*ONE, "--delay", "exp:0.01"]
 
 
@@ -62,6 +64,86 @@ def joiners_come_back(tap, wanted):
     tap.equal(again.get("hash"), wanted, "killed and resumed: its joiners go on")
     tap.equal([finish(process, 20)[0] for process in joined], [0, 0],
               "... and end with it")
+
+
+def kept(folder, name):
+    """What the folder has of an option; None: nothing."""
+    with open(os.path.join(folder, "config"), encoding="utf-8") as file:
+        for line in file:
+            if line.startswith(f"--{name}="):
+                return line.rstrip("\n").split("=", 1)[1]
+    return None
+
+
+def last_said(tap, wanted):
+    """What is said with --resume holds for the next one, which says nothing."""
+    train(*ONE[:-1], 20, "-n", 2, "--out", "said", "--save", "said.model")
+    job = Train("--resume=said", "--steps", 120, "--delay", "exp:0.02")
+    wait_step("said", 30)
+    kill(job.pid)
+    job.finish()
+    refused = train("--resume=said", "--steps", 60, "--l2", "0.5")
+    tap.ok(refused["exit"] == 1, "another model does not go on", refused)
+    tap.equal((kept("said", "steps"), kept("said", "l2")), ("120", None),
+              "... and is not remembered")
+    again = train("--resume=said")
+    tap.equal((again.get("steps"), again.get("hash")), (120, wanted),
+              "resumed to more steps, killed, resumed: all of them are made")
+    with open("said.model.card.json", encoding="utf-8") as file:
+        options = json.load(file)["options"]
+    tap.equal((options.get("steps"), "resume" in options), (120, False),
+              "... and are in the model's card")
+    code, out, err = run("report", "said", "--format", "json")
+    tap.ok(code == 0 and "--steps=120" in json.loads(out)["command"],
+           "... and in the report's command", (code, out[:300], err))
+    train("--resume=said", "--save", "copy.model")
+    tap.equal(kept("said", "save"), "said.model",
+              "a copy of what is over is no other run")
+
+
+def save_said(tap):
+    """The name of the model comes late, and the run is stopped once more."""
+    job = Train(*DATA, "-n", 2, "--out", "late")
+    wait_step("late", 5)
+    kill(job.pid, signal.SIGINT)
+    job.finish()
+    job = Train("--resume=late", "--save", "late.model", "--delay", "exp:0.05")
+    wait_step("late", 6)
+    kill(job.pid, signal.SIGINT)
+    tap.equal(job.finish()["exit"], 130, "stopped again")
+    train("--resume=late")
+    tap.ok(os.path.exists("late.model"), "the model is where it was to be")
+
+
+def alone_said(tap):
+    """The same of a run in one process, and what is left out when all is said
+    again is gone."""
+    rows = ["gen:gmm:40000,20", *GD, "--tol", 0, "--steps", 10000000]
+    one = train(*rows, "--max-time", 0.3)["run"]
+    more = train(f"--resume={one}", *GD, "--max-time", 0.2, "--steps", 20000000)
+    tap.equal((more.get("run"), kept(one, "max-time"), kept(one, "steps")),
+              (one, "0.2", "20000000"), "one process: the last said is kept")
+    train(f"--resume={one}", *GD, "--l2", 7)
+    tap.equal(kept(one, "l2"), None, "... and no option that is refused")
+    job = Train(*rows, f"--resume={one}")
+    wait_for(lambda: kept(one, "max-time") is None,
+             "the command without its limit to be kept")
+    kill(job.pid, signal.SIGINT)
+    tap.equal(job.finish()["exit"], 130, "... nor one that is said no more")
+
+
+def search_said(tap):
+    """Of a search: the model was to be saved, and all its trainings are over."""
+    rows = ["gen:gmm:400,5", *GD, "--steps", 5, "-n", 2, "-v", 2, "--grid",
+            "l2=0.1,0.2"]
+    train(*rows, "--out", "search")
+    other = train("--resume=search", *GD, "--steps", 9)
+    tap.equal((other["exit"], kept("search", "steps")), (1, "5"),
+              "a search of other steps is refused, and they are not kept")
+    train("--resume=search", *GD, "--save", "best.model")
+    tap.equal((kept("search", "save"), kept("search", "l2"),
+               os.path.exists("best.model")), ("best.model", None, True),
+              "a search remembers its model's name, and not its winner")
 
 
 def main():
@@ -116,6 +198,10 @@ def main():
     tap.equal(rest.get("hash"), wanted, "and its rest ends on the same hash")
     stop_and_kill(tap)
     joiners_come_back(tap, wanted)
+    last_said(tap, wanted)
+    save_said(tap)
+    alone_said(tap)
+    search_said(tap)
     tap.ok(run("status", "nowhere").returncode == 1, "status of nothing")
     other = train(*DATA, "-n", 2, "--resume", "a", "--l2", "0.5")
     tap.ok(other["exit"] != 0 and "error" in other,

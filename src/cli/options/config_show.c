@@ -105,7 +105,7 @@ void config_print(const struct cli *cli)
 }
 
 /* What belongs to one start of a run, not to the run. */
-static bool is_kept(const struct options *options, int id)
+bool config_keeps(const struct options *options, int id)
 {
     return is_setting(options, id) && option_given(options, id) &&
            id != OPT_RESUME && id != OPT_OUT && id != OPT_CHAOS &&
@@ -163,7 +163,7 @@ enum err config_write(const struct options *options, const char *path,
     for (int i = 0; i < OPTIONS; i++) {
         const int id = option_uses()[i].id;
 
-        if (!is_kept(options, id))
+        if (!config_keeps(options, id))
             continue;
         used +=
             (size_t)snprintf(text + used, sizeof text - used, "--%s=%s\n",

@@ -80,13 +80,14 @@ static json_t *data_json(const struct setup *setup, const struct recipe *recipe,
                      "classes", (json_int_t)data->classes);
 }
 
-/* What was chosen, by anybody but the defaults. */
+/* What was chosen, by anybody but the defaults.  That the run was gone on with
+ * is no choice of the model's. */
 static json_t *options_json(const struct recipe *recipe)
 {
     json_t *const options = json_object();
 
     for (int id = 0; id < RECIPE_OPTIONS; id++)
-        if (recipe_given(recipe, id))
+        if (recipe_given(recipe, id) && id != OPT_RESUME)
             (void)json_object_set_new(
                 options, recipe_row(id)->name,
                 setting_json(recipe_row(id), &recipe->setting[id]));
