@@ -141,6 +141,9 @@ int many_failed(const struct many *many, enum err err, const struct why *why)
 {
     int number = interrupt_signal();
 
+    /* All workers gone, state saved: as of a single run. */
+    if (err == ERR_CLOSED && many->series != NULL)
+        return say_error(many->run->cli, EXIT_PREEMPTED, "%s", why->text);
     if (err != ERR_CANCELLED || many->series == NULL)
         return say_why(many->run->cli, err, why);
     if (series_signal(many->series) != 0)

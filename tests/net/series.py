@@ -51,6 +51,22 @@ def killed_workers(tap, wanted):
     tap.equal(len(lines("killed")), TRAININGS, "each training is made once")
 
 
+def deserted(tap, wanted):
+    """All workers killed: what is left to do is said as of a single run."""
+    job = Train(*GRID, *SLOW, "-n", 2, "--out", "deserted")
+    at_work("deserted", 1)
+    kill(job.wait_child("w0"))
+    kill(job.wait_child("w1"))
+    result = job.finish()
+    tap.ok(result["exit"] == 75 and "go on with --resume" in
+           result.get("error", ""),
+           "all workers gone: the exit code says that it can be gone on with",
+           result)
+    result = train("--resume=deserted")
+    tap.ok(table(result) == wanted, "... and it is, to the same table", result)
+    tap.equal(len(lines("deserted")), TRAININGS, "... each made once")
+
+
 def broken_disk(tap):
     """The disk fails where a training is judged: the next one, which has begun,
     is not trained to its end first."""
@@ -309,6 +325,7 @@ def main():
     killed_whole(tap, wanted)
     killed_unread(tap, wanted)
     stopped(tap, wanted)
+    deserted(tap, wanted)
     refit(tap)
     sizes(tap)
     kinds(tap)
