@@ -362,25 +362,40 @@ static enum err take_turn(struct turn *turn, struct lesson *lesson)
                : turn->err;
 }
 
-static enum err train_rest(const struct batch *batch, uint32_t count,
-                           bool *known, struct why *why)
+static enum err take_turns(struct turn *turn, uint32_t count, const bool *known,
+                           uint32_t last)
 {
-    const uint32_t last = recall_all(batch, count, known);
-    struct turn turn = {.batch = batch, .why = why};
     enum err err = ERR_OK;
 
     for (uint32_t i = 0, at = 0; i < count && err == ERR_OK; i++) {
-        struct lesson *const lesson = &turn.lessons[at % 2];
+        struct lesson *const lesson = &turn->lessons[at % 2];
 
         if (known[i])
             continue;
-        *lesson = nth_lesson(batch, count, i);
+        *lesson = nth_lesson(turn->batch, count, i);
         lesson->last = i == last;
-        err = take_turn(&turn, lesson);
-        if (turn.failed)
+        err = take_turn(turn, lesson);
+        if (turn->failed)
             break;
         at++;
     }
+    return err;
+}
+
+/* Two lessons are large, stacks may be small, and each coordinator is forked
+ * with what is on this one. */
+static enum err train_rest(const struct batch *batch, uint32_t count,
+                           bool *known, struct why *why)
+{
+    struct turn *const turn = mem_new(1, sizeof *turn);
+    enum err err;
+
+    if (turn == NULL)
+        return why_set(why, ERR_NOMEM, "out of memory");
+    turn->batch = batch;
+    turn->why = why;
+    err = take_turns(turn, count, known, recall_all(batch, count, known));
+    mem_free(turn);
     return err;
 }
 
