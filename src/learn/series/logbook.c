@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/plain.h"
 #include "node/host/format.h"
+#include "os/file/file.h"
 #include "os/file/folder.h"
 
 #define HEAD        "muster-series-2 "
@@ -25,6 +26,8 @@
 #define CHECK_TEXT  (2 * CHECK_BYTES)
 #define LINE_SIZE   1024u
 #define PARTIAL     "scores-new"
+#define HEAD_SIZE   (sizeof HEAD - 1 + DIGEST_TEXT) /* With its end. */
+#define BOOK_MAX    (UINT64_C(1) << 30)             /* Millions of lines. */
 
 struct logbook {
     struct folder folder;
@@ -207,13 +210,34 @@ static enum err read_lines(struct logbook *book, char *text, size_t size,
     return err;
 }
 
+static enum err damaged(const struct logbook *book, const char *how,
+                        struct why *why)
+{
+    return why_set(why, ERR_FORMAT,
+                   "%.200s/" SERIES_FILE ": damaged, %s; what it said of "
+                   "trainings is lost: begin again with another --out",
+                   book->path, how);
+}
+
+/* Of whatever plan? */
+static bool is_head(const char *text, size_t size)
+{
+    uint8_t plan[DIGEST_BYTES];
+
+    return size >= HEAD_SIZE && memcmp(text, HEAD, sizeof HEAD - 1) == 0 &&
+           hex_get(text + sizeof HEAD - 1, DIGEST_BYTES, plan) &&
+           text[HEAD_SIZE - 1] == '\n';
+}
+
 static enum err read_book(struct logbook *book, const char *head, char *text,
                           size_t size, struct why *why)
 {
     size_t valid = strlen(head);
     enum err err;
 
-    if (size < valid || memcmp(text, head, valid) != 0)
+    if (!is_head(text, size))
+        return damaged(book, "its first line is not one of ours", why);
+    if (memcmp(text, head, valid) != 0)
         return other(book, why);
     err = read_lines(book, text, size, &valid);
     if (err == ERR_OK && valid < size)
@@ -229,6 +253,36 @@ static enum err say_not_plain(const struct logbook *book, const char *name,
                    "%.200s/%s: not a plain file, and nothing else belongs "
                    "there; remove it, then go on with --resume",
                    book->path, name);
+}
+
+/* A hole of many GiB takes no room on the disk, and much here. */
+static enum err bound_book(struct logbook *book, struct why *why)
+{
+    size_t beyond;
+    char byte;
+    const enum err err = disk_of(book)->ops->read_at(
+        disk_of(book), SERIES_FILE, BOOK_MAX, &byte, sizeof byte, &beyond);
+
+    return err == ERR_OK && beyond > 0
+               ? damaged(book, "larger than it can be", why)
+               : err;
+}
+
+/* What a write came to; other words than "input/output error" help. */
+static enum err say_unwritten(const struct logbook *book, const char *name,
+                              enum err err, struct why *why)
+{
+    char path[FILE_PATH_SIZE];
+    struct why words = {0};
+
+    if (err == ERR_DENIED)
+        return say_not_plain(book, name, why);
+    file_path_in(book->path, name, path);
+    if (err == ERR_IO)
+        (void)file_write_failed(&words, path, book->folder.error);
+    else
+        (void)why_set(&words, err, "%.300s: %s", path, err_text(err));
+    return why_set(why, err, "%.500s; then go on with --resume", words.text);
 }
 
 /* The head is in place whole or not at all. */
@@ -248,7 +302,6 @@ static enum err open_book(struct logbook *book, const struct digest *plan,
                           struct why *why)
 {
     char head[sizeof HEAD + DIGEST_TEXT + 1], hex[DIGEST_TEXT];
-    const char *name = SERIES_FILE;
     uint8_t *text;
     size_t size;
     enum err err = folder_open(&book->folder, book->path, why);
@@ -256,19 +309,23 @@ static enum err open_book(struct logbook *book, const struct digest *plan,
     if (err != ERR_OK)
         return err;
     (void)snprintf(head, sizeof head, HEAD "%s\n", digest_text(plan, hex));
-    err = disk_of(book)->ops->read(disk_of(book), SERIES_FILE, &text, &size);
+    err = bound_book(book, why);
+    if (err == ERR_OK)
+        err =
+            disk_of(book)->ops->read(disk_of(book), SERIES_FILE, &text, &size);
     if (err == ERR_NOTFOUND) {
-        name = PARTIAL;
         err = begin_book(book, head);
-    } else if (err == ERR_OK) {
+        return err == ERR_OK ? err : say_unwritten(book, PARTIAL, err, why);
+    }
+    if (err == ERR_OK) {
         err = read_book(book, head, (char *)text, size, why);
         mem_free(text);
     }
     if (err == ERR_DENIED)
-        return say_not_plain(book, name, why);
-    return err == ERR_OK || err == ERR_MISMATCH
+        return say_not_plain(book, SERIES_FILE, why);
+    return err == ERR_OK || err == ERR_MISMATCH || err == ERR_FORMAT
                ? err
-               : why_set(why, err, "%.200s/%s: %s", book->path, name,
+               : why_set(why, err, "%.200s/" SERIES_FILE ": %s", book->path,
                          err_text(err));
 }
 
@@ -323,35 +380,48 @@ static void forget(struct logbook *book, struct entry *entry)
     *entry = book->entries[--book->count];
 }
 
+/* Not a byte more than is wanted is read, however large the file is. */
+static enum err read_scores(struct logbook *book, const struct entry *entry,
+                            double *scores, size_t count)
+{
+    const size_t size = count * sizeof *scores;
+    double *const read = mem_new(count + 1, sizeof *read);
+    char name[FOLDER_NAME_SIZE];
+    struct digest is;
+    size_t got;
+    enum err err;
+
+    if (read == NULL)
+        return ERR_NOMEM;
+    name_scores(entry->trial, entry->fold, name);
+    err = disk_of(book)->ops->read_at(disk_of(book), name, 0, read, size + 1,
+                                      &got);
+    if (err == ERR_OK && got == size) {
+        is = hash_bytes(read, size);
+        err = digest_equal(&is, &entry->scores) ? ERR_OK : ERR_NOTFOUND;
+    } else if (err != ERR_NOMEM) {
+        err = ERR_NOTFOUND;
+    }
+    if (err == ERR_OK)
+        memcpy(scores, read, size);
+    mem_free(read);
+    return err;
+}
+
 enum err logbook_scores(struct logbook *book, uint32_t trial, uint32_t fold,
                         double *scores, size_t count)
 {
     struct entry *const entry = find(book, trial, fold);
-    char name[FOLDER_NAME_SIZE];
-    struct digest is;
-    uint8_t *bytes;
-    size_t size;
     enum err err;
 
     if (entry == NULL)
         return ERR_NOTFOUND;
     if (entry->diverged)
         return ERR_OK; /* There are none. */
-    name_scores(trial, fold, name);
-    err = disk_of(book)->ops->read(disk_of(book), name, &bytes, &size);
-    if (err == ERR_NOMEM)
-        return err;
-    if (err == ERR_OK) {
-        is = hash_bytes(bytes, size);
-        if (size == count * sizeof *scores && digest_equal(&is, &entry->scores))
-            memcpy(scores, bytes, size);
-        else
-            err = ERR_NOTFOUND;
-        mem_free(bytes);
-    }
-    if (err != ERR_OK)
+    err = read_scores(book, entry, scores, count);
+    if (err == ERR_NOTFOUND)
         forget(book, entry);
-    return err == ERR_OK ? ERR_OK : ERR_NOTFOUND;
+    return err;
 }
 
 static enum err write_scores(struct logbook *book, const struct entry *entry,
@@ -382,10 +452,10 @@ enum err logbook_add(struct logbook *book, const struct entry *entry,
     made.scores = hash_bytes(scores, count * sizeof *scores);
     if (!made.diverged)
         err = write_scores(book, &made, scores, count);
-    if (err == ERR_DENIED)
-        return say_not_plain(book, PARTIAL, why);
+    if (err != ERR_OK)
+        return say_unwritten(book, PARTIAL, err, why);
     size = put_line(&made, line);
-    if (err == ERR_OK && size == 0)
+    if (size == 0)
         err = ERR_TOOBIG;
     if (err == ERR_OK)
         err = disk->ops->append(disk, SERIES_FILE, line, size);
@@ -393,10 +463,5 @@ enum err logbook_add(struct logbook *book, const struct entry *entry,
         err = disk->ops->sync(disk, SERIES_FILE);
     if (err == ERR_OK)
         err = keep(book, &made);
-    return err == ERR_OK
-               ? err
-               : why_set(why, err,
-                         "%.200s: a training that is over could not be written "
-                         "down (%s); see to the disk, then go on with --resume",
-                         book->path, err_text(err));
+    return err == ERR_OK ? err : say_unwritten(book, SERIES_FILE, err, why);
 }

@@ -36,7 +36,7 @@ struct entry {
 struct logbook;
 
 /* In a folder that this process holds.  `plan` names all that is trained: a
- * logbook of another plan is ERR_MISMATCH. */
+ * logbook of another plan is ERR_MISMATCH, a damaged one ERR_FORMAT. */
 MUST_CHECK enum err logbook_open(const char *folder, const struct digest *plan,
                                  struct logbook **book, struct why *why);
 void logbook_close(struct logbook *book); /* Accepts NULL. */

@@ -35,6 +35,32 @@ static enum err failed(int error)
     return error == ENOMEM ? ERR_NOMEM : ERR_IO;
 }
 
+/* Of what writes: who tells of it has the number. */
+static enum err write_failed(struct folder *folder, int error)
+{
+    folder->error = error;
+    return failed(error);
+}
+
+/* In the midst of it: whatever the number, it is the disk's failure. */
+static enum err disk_failed(struct folder *folder)
+{
+    folder->error = errno;
+    return ERR_IO;
+}
+
+static enum err put(struct folder *folder, int fd, const void *data,
+                    size_t size)
+{
+    return transfer_write_all(fd, data, size) == ERR_OK ? ERR_OK
+                                                        : disk_failed(folder);
+}
+
+static enum err sync_open(struct folder *folder, int fd)
+{
+    return fsync(fd) == 0 ? ERR_OK : disk_failed(folder);
+}
+
 /* A plain file; else -1 with `errno`. */
 static int open_plain(const struct folder *folder, const char *name, int flags)
 {
@@ -80,10 +106,10 @@ static enum err folder_write_new(struct disk *disk, const char *name,
     folder->renamed = true;
     fd = open_plain(folder, name, O_WRONLY | O_CREAT | O_TRUNC);
     if (fd < 0)
-        return failed(errno);
-    err = transfer_write_all(fd, data, size);
+        return write_failed(folder, errno);
+    err = put(folder, fd, data, size);
     if (close(fd) != 0 && err == ERR_OK)
-        err = ERR_IO;
+        err = disk_failed(folder);
     return err;
 }
 
@@ -95,7 +121,7 @@ static enum err open_append(struct folder *folder, const char *name)
     folder->renamed = true;
     folder->append_fd = open_plain(folder, name, O_WRONLY | O_CREAT | O_APPEND);
     if (folder->append_fd < 0)
-        return failed(errno);
+        return write_failed(folder, errno);
     (void)snprintf(folder->append_name, sizeof folder->append_name, "%s", name);
     return ERR_OK;
 }
@@ -109,7 +135,7 @@ static enum err folder_append(struct disk *disk, const char *name,
     check_name(name);
     err = open_append(folder, name);
     if (err == ERR_OK)
-        err = transfer_write_all(folder->append_fd, data, size);
+        err = put(folder, folder->append_fd, data, size);
     if (err != ERR_OK)
         forget_append(folder);
     return err;
@@ -124,15 +150,15 @@ static enum err folder_cut(struct disk *disk, const char *name, size_t size)
     check_name(name);
     fd = open_plain(folder, name, O_WRONLY);
     if (fd < 0)
-        return failed(errno);
+        return write_failed(folder, errno);
     while (ftruncate(fd, (off_t)size) != 0) {
         if (errno == EINTR)
             continue;
-        err = ERR_IO;
+        err = disk_failed(folder);
         break;
     }
     if (close(fd) != 0 && err == ERR_OK)
-        err = ERR_IO;
+        err = disk_failed(folder);
     return err;
 }
 
@@ -144,15 +170,15 @@ static enum err folder_sync(struct disk *disk, const char *name)
 
     check_name(name);
     if (is_append(folder, name)) {
-        err = fsync(folder->append_fd) == 0 ? ERR_OK : ERR_IO;
+        err = sync_open(folder, folder->append_fd);
         if (err != ERR_OK)
             forget_append(folder);
         return err;
     }
     fd = open_plain(folder, name, O_WRONLY);
     if (fd < 0)
-        return failed(errno);
-    err = fsync(fd) == 0 ? ERR_OK : ERR_IO;
+        return write_failed(folder, errno);
+    err = sync_open(folder, fd);
     (void)close(fd);
     return err;
 }
@@ -169,7 +195,7 @@ static enum err folder_rename(struct disk *disk, const char *from,
         forget_append(folder);
     folder->renamed = true;
     error = file_rename(folder->fd, from, to);
-    return error == 0 ? ERR_OK : failed(error);
+    return error == 0 ? ERR_OK : write_failed(folder, error);
 }
 
 static enum err folder_sync_folder(struct disk *disk)
@@ -179,7 +205,7 @@ static enum err folder_sync_folder(struct disk *disk)
     if (!folder->renamed)
         return ERR_OK;
     if (fsync(folder->fd) != 0)
-        return ERR_IO;
+        return disk_failed(folder);
     folder->renamed = false;
     return ERR_OK;
 }

@@ -22,6 +22,7 @@ struct folder {
     int fd;
     bool renamed;  /* Names were made or moved since the last sync_folder. */
     int append_fd; /* -1 = none. */
+    int error;     /* errno of the last write, sync or rename that failed. */
     char append_name[FOLDER_NAME_SIZE];
 };
 

@@ -10,8 +10,11 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "learn/series/logbook.h"
@@ -193,6 +196,94 @@ static void test_damaged_scores(void **state)
     assert_int_equal(logbook_count(book), 0);
 }
 
+static void grow(const char *name, off_t size)
+{
+    char path[FILE_PATH_SIZE];
+
+    path_of(name, path);
+    assert_int_equal(truncate(path, size), 0);
+}
+
+/* Holes of 1 TiB: no more is read than there can be. */
+static void test_huge(void **state)
+{
+    double read[3];
+
+    (void)state;
+    add(0, 0);
+    add(1, 0);
+    grow("scores-0-0", (off_t)1 << 40);
+    assert_int_equal(logbook_scores(book, 0, 0, read, 3), ERR_NOTFOUND);
+    assert_over(1, 0);
+    logbook_close(book);
+    book = NULL;
+    grow(SERIES_FILE, (off_t)1 << 40);
+    assert_int_equal(logbook_open(scratch.path, &plan, &book, &why),
+                     ERR_FORMAT);
+    assert_non_null(strstr(why.text, "/series: damaged, larger than"));
+}
+
+/* It is not taken for one of another plan. */
+static void test_damaged_head(void **state)
+{
+    (void)state;
+    logbook_close(book);
+    book = NULL;
+    write_at(SERIES_FILE, 20, SEEK_SET, "?");
+    assert_int_equal(logbook_open(scratch.path, &plan, &book, &why),
+                     ERR_FORMAT);
+    assert_non_null(strstr(why.text, "/series: damaged"));
+    grow(SERIES_FILE, 0);
+    why = (struct why){0};
+    assert_int_equal(logbook_open(scratch.path, &plan, &book, &why),
+                     ERR_FORMAT);
+    assert_non_null(strstr(why.text, "/series: damaged"));
+}
+
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void assert_said_large(const char *file)
+{
+    assert_non_null(strstr(why.text, file));
+    assert_non_null(strstr(why.text, "File too large"));
+    assert_non_null(strstr(why.text, "ulimit -f"));
+    assert_non_null(strstr(why.text, "go on with --resume"));
+}
+
+/* A disk that does not take it is told of in its own words. */
+static void test_unwritten(void **state)
+{
+    const struct entry entry = {.trial = 5};
+    const struct entry diverged = {.trial = 6, .diverged = true};
+    char path[FILE_PATH_SIZE];
+    enum err err;
+
+    (void)state;
+    (void)signal(SIGXFSZ, SIG_IGN);
+    limit_files(16);
+    err = logbook_add(book, &entry, scores, 3, &why);
+    assert_int_equal(err, ERR_IO);
+    assert_said_large("/scores-new: ");
+    err = logbook_add(book, &diverged, NULL, 0, &why);
+    assert_int_equal(err, ERR_IO);
+    assert_said_large("/series: ");
+    logbook_close(book);
+    book = NULL;
+    path_of(SERIES_FILE, path);
+    file_remove(path);
+    err = logbook_open(scratch.path, &plan, &book, &why);
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(err, ERR_IO);
+    assert_said_large("/scores-new: ");
+}
+
 /* What is in the way is named. */
 static void test_not_plain(void **state)
 {
@@ -240,6 +331,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_torn, begin, end),
         cmocka_unit_test_setup_teardown(test_damaged_line, begin, end),
         cmocka_unit_test_setup_teardown(test_damaged_scores, begin, end),
+        cmocka_unit_test_setup_teardown(test_huge, begin, end),
+        cmocka_unit_test_setup_teardown(test_damaged_head, begin, end),
+        cmocka_unit_test_setup_teardown(test_unwritten, begin, end),
         cmocka_unit_test_setup_teardown(test_not_plain, begin, end),
         cmocka_unit_test_setup_teardown(test_other_plan, begin, end),
     };
