@@ -20,6 +20,7 @@
 #include "node/fixed/alone.h"
 #include "node/fixed/noise.h"
 #include "node/fixed/ranks.h"
+#include "node/host/format.h"
 #include "node/host/keep.h"
 #include "node/host/ring_folder.h"
 #include "os/clock.h"
@@ -61,6 +62,9 @@ static enum err open_keep(struct fit *fit, bool resume, struct why *why)
     if (err != ERR_OK)
         return err;
     config = config_digest(fit->setup);
+    err = resume ? ERR_OK : format_free(folder, why);
+    if (err != ERR_OK)
+        return err;
     if (!resume)
         facts_write(fit->setup, folder);
     err = keep_open(folder, &config, resume, &fit->keep, why);
@@ -336,9 +340,14 @@ static enum err fit_workers(const struct fit *fit, struct train_result *result,
         err = kit_make(fit->setup, &kit, &options.kit_size);
     options.kit = kit;
     if (err == ERR_OK && fit->folder != NULL) {
-        if (!options.resume && !fit->passing)
+        const bool begins = !options.resume && !fit->passing;
+
+        if (begins)
+            err = format_free(fit->folder, why);
+        if (err == ERR_OK && begins)
             facts_write(fit->setup, fit->folder);
-        err = train_run(&options, result, why);
+        if (err == ERR_OK)
+            err = train_run(&options, result, why);
         if (err != ERR_OK)
             facts_explain(fit->setup, fit->folder, why);
     } else if (err == ERR_OK) {

@@ -202,9 +202,7 @@ enum err format_lock(const char *out, bool resume, int *held, int *lock,
         *lock = *held;
         *held = -1;
     } else {
-        err = resume ? ERR_OK : format_free(out, why);
-        if (err == ERR_OK)
-            err = format_take(out, lock, why);
+        err = format_take(out, lock, why);
     }
     if (err != ERR_OK)
         return err;
