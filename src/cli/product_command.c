@@ -255,19 +255,28 @@ static enum err write_product(const struct product *product,
     return err;
 }
 
+/* What the smallest rows are off by at worst, of themselves: the residual is of
+ * the largest. */
+static double small_rows_error(const struct product *product,
+                               const struct train_result *result)
+{
+    return result->stats.worst_residual * product->setup.uneven;
+}
+
 static void show_json(const struct product *product,
                       const struct train_result *result, const char *path)
 {
     const struct setup *setup = &product->setup;
     char hash[DIGEST_TEXT];
     json_t *const object = json_pack(
-        "{s:I, s:I, s:I, s:s, s:I, s:I, s:o, s:o, s:I, s:I, s:s}", "rows",
+        "{s:I, s:I, s:I, s:s, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:s}", "rows",
         (json_int_t)setup->data.rows, "inner", (json_int_t)setup->data.cols,
         "columns", (json_int_t)setup->optim.steps, "code", setup->code.name,
         "workers", (json_int_t)setup->slots, "enough",
         (json_int_t)code_spec_enough(&setup->code, setup->slots), "seconds",
         json_number(result->elapsed_s), "residual",
-        json_number(result->stats.worst_residual), "approximate",
+        json_number(result->stats.worst_residual), "small_rows_error",
+        json_number(small_rows_error(product, result)), "approximate",
         (json_int_t)result->stats.exactness[EXACT_APPROX], "coordinator_deaths",
         (json_int_t)result->coordinator_deaths, "hash",
         digest_text(&result->hash, hash));
@@ -300,6 +309,9 @@ static void show_text(const struct product *product,
     (void)printf("residual   %.1e at worst", result->stats.worst_residual);
     if (result->stats.exactness[EXACT_APPROX] > 0)
         (void)printf("; more than %.0e is class approx", limit);
+    if (setup->uneven > PRODUCT_UNEVEN_MOST)
+        (void)printf("; of A's smallest rows %.0e",
+                     small_rows_error(product, result));
     (void)printf("\nwritten    %s\n", path);
     trust_text(&result->stats);
 }
@@ -371,6 +383,14 @@ static int execute(struct product *product)
     return status;
 }
 
+/* Also with --quiet, which is about progress: all that a product is warned of
+ * here is that numbers of it are wrong. */
+static void warn(void *context, const char *sentence)
+{
+    (void)context;
+    say_aloud("muster: %s", sentence);
+}
+
 /* It is large, and stacks may be small. */
 int product_command(struct cli *cli)
 {
@@ -380,7 +400,7 @@ int product_command(struct cli *cli)
     if (product == NULL)
         return say_error(cli, EXIT_FAILED, "out of memory");
     product->cli = cli;
-    product->setup.terms.note = tell_note;
+    product->setup.terms.note = warn;
     status = execute(product);
     mem_free(product);
     return status;

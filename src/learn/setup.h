@@ -99,6 +99,8 @@ struct setup {
     char chose[48]; /* "--passes and --optim": flags that were given, without
                        which the optimiser would be another; "": none. */
     double shown_factor; /* Of objectives when they are shown: numbers.h. */
+    double uneven;       /* Of a product whose rows are coded: how many times
+                            larger the largest row is than the smallest; else 0. */
 };
 
 /* As people call it: that of the code, or auto. */

@@ -49,6 +49,14 @@ show tiny_out.npy
 for code in mds:k=2 cec:l=2 uncoded; do
 	"$MUSTER" product uneven.npy x.npy uneven_out.npy --force -n 3 --code $code >/dev/null
 done
+# That is said with --quiet, too, and the result tells how many.
+"$MUSTER" product uneven.npy x.npy uneven_out.npy --force -q -n 3 --code mds:k=2 | sed '/ s a column/d; s/[0-9.]*e[-+][0-9]*/R/g'
+for code in mds:k=2 uncoded; do
+	"$MUSTER" product uneven.npy x.npy uneven_out.npy --force -q -n 3 --code $code --exact numeric --format json | python3 -c '
+import json, sys
+result = json.load(sys.stdin)
+print(result["code"], abs(result["small_rows_error"] - 1.5e8 * result["residual"]) < 1e-12)'
+done
 try A.npy B.npy out.npy -n 3 --chaos lie:w1@1
 try A.npy B.npy one.npy -n 2 --code mds:k=1 | sed '/ s a column/d; s/[0-9.]*e[-+][0-9]* at worst$/R at worst/'
 try A.npy B.npy

@@ -25,7 +25,6 @@
 #define PART_CHUNKS 16u
 /* Numbers of the product: what a run hands over. */
 #define NUMBERS_MAX SUM_DIMS_MAX
-#define UNEVEN_MOST 1e4 /* Of rows: as much is lost of 1e-16. */
 
 /* --- workers and code ----------------------------------------------------- */
 
@@ -178,7 +177,7 @@ static enum err fill_rows(struct dataset *data, const struct memory_rows *a,
 
 /* A block is a sum of rows: of one that is far smaller than another it is added
  * to, that many digits are lost. */
-static void tell_uneven(const struct setup *setup)
+static void measure_rows(struct setup *setup)
 {
     const struct dataset *const data = &setup->data;
     double least = HUGE_VAL, most = 0;
@@ -194,12 +193,14 @@ static void tell_uneven(const struct setup *setup)
         least = size > 0 ? fmin(least, size) : least;
         most = fmax(most, size);
     }
-    if (most > UNEVEN_MOST * least)
+    /* Finite, so that a residual of 0 times it is 0. */
+    setup->uneven = fmin(most / least, DBL_MAX);
+    if (setup->uneven > PRODUCT_UNEVEN_MOST)
         setup_note(setup,
                    "rows of A have numbers up to %.1e and only up to %.1e: "
                    "coded, the small ones may be right to %.0e of themselves; "
                    "--code uncoded keeps them, or bring rows to one size",
-                   most, least, DBL_EPSILON * most / least);
+                   most, least, DBL_EPSILON * setup->uneven);
 }
 
 static enum err take_rows(struct setup *setup, const struct memory_rows *a,
@@ -224,7 +225,7 @@ static enum err take_rows(struct setup *setup, const struct memory_rows *a,
         err = check_block(setup, parts, why);
     if (err == ERR_OK) {
         setup_know(setup, &setup->data); /* Many ask. */
-        tell_uneven(setup);
+        measure_rows(setup);
     }
     return err;
 }

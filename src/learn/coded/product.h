@@ -15,6 +15,9 @@
 
 #include "learn/setup.h"
 
+/* Of setup.uneven: above it the smallest rows lose digits that are missed. */
+#define PRODUCT_UNEVEN_MOST 1e4
+
 struct memory_rows;
 
 /* Workers and code, before anything is read: as setup_workers, but a code of
