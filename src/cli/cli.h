@@ -103,6 +103,10 @@ __attribute__((format(printf, 2, 3))) void say_note(const struct cli *cli,
 void tell_note(void *context, const char *sentence);
 /* Also with --quiet: what one must know to go on. */
 __attribute__((format(printf, 1, 2))) void say_aloud(const char *format, ...);
+/* A file's name in a result, on standard output between two texts of ours: what
+ * a terminal would obey, and ends of lines, are '?' there.  Into pipes, too:
+ * whoever reads lines has one for each, and JSON has the name as it is. */
+void say_name(const char *before, const char *name, const char *after);
 /* Print the object on standard output and let go of it. */
 void say_json(json_t *object);
 

@@ -236,6 +236,15 @@ static json_t *part_json(const struct prepared_part *part)
                      (json_int_t)part->cols);
 }
 
+static void show_prepared(const struct prepared *made)
+{
+    say_name("", made->train.path, "  ");
+    (void)printf("%u rows\n", made->train.rows);
+    say_name("", made->test.path, "  ");
+    (void)printf("%u rows\n%u columns, at most %u values a row\n",
+                 made->test.rows, made->cols, made->entries_most);
+}
+
 static int data_prepare(struct cli *cli, const char *what)
 {
     const char *from = option_text(&cli->options, OPT_RAW);
@@ -258,10 +267,7 @@ static int data_prepare(struct cli *cli, const char *what)
                            part_json(&made.train), "test",
                            part_json(&made.test)));
     else
-        (void)printf("%s  %u rows\n%s  %u rows\n%u columns, at most %u values "
-                     "a row\n",
-                     made.train.path, made.train.rows, made.test.path,
-                     made.test.rows, made.cols, made.entries_most);
+        show_prepared(&made);
     if (!cli->json && made.train.cols < made.cols)
         (void)printf("columns %u to %u are 0 in every training row; LIBSVM "
                      "text leaves zeros out, so that `train` reads %u "

@@ -90,14 +90,16 @@ static enum err fetch(struct cli *cli, const char *url, const char *path,
     if (err != ERR_OK)
         return err;
     (void)digest_text(&report.sha256, hex);
-    if (cli->json)
+    if (cli->json) {
         (void)json_array_append_new(
             list, json_pack("{s:s, s:I, s:I, s:s}", "file", path, "bytes",
                             (json_int_t)report.bytes, "resumed_at",
                             (json_int_t)report.resumed_at, "sha256", hex));
-    else
-        (void)printf("%s  %llu bytes  sha256 %s\n", path,
+    } else {
+        say_name("", path, "  ");
+        (void)printf("%llu bytes  sha256 %s\n",
                      (unsigned long long)report.bytes, hex);
+    }
     return ERR_OK;
 }
 

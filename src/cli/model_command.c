@@ -596,7 +596,7 @@ static enum err execute(const struct cli *cli, struct model_file *model,
     if (err == ERR_OK && cli->json)
         say_json(json_pack("{s:s}", "model", out));
     else if (err == ERR_OK)
-        (void)printf("written    %s\n", out);
+        say_name("written    ", out, "\n");
     return err;
 }
 

@@ -313,8 +313,10 @@ static void show_text(const struct predict *predict, const char *out)
                       predict_top_share(&predict->made, predict->top));
     if (line[0] != '\0' && predict->confusion.count != NULL)
         confusion_show(to, &predict->confusion, &predict->model);
-    if (out != NULL)
-        (void)printf("written    %s, %u rows\n", out, predict->made.data.rows);
+    if (out != NULL) {
+        say_name("written    ", out, ", ");
+        (void)printf("%u rows\n", predict->made.data.rows);
+    }
     if (predict->made.known == 0 && has_labels(&predict->made.data))
         note_unmeasured(predict);
     else if (strange > 0 && predict->made.known > 0)

@@ -312,7 +312,7 @@ static void show_text(const struct product *product,
     if (setup->uneven > PRODUCT_UNEVEN_MOST)
         (void)printf("; of A's smallest rows %.0e",
                      small_rows_error(product, result));
-    (void)printf("\nwritten    %s\n", path);
+    say_name("\nwritten    ", path, "\n");
     trust_text(&result->stats);
 }
 

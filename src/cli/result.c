@@ -231,9 +231,9 @@ static void result_text(const struct run *run,
     trust_text(stats);
     missing_text(setup, result);
     if (saved != NULL)
-        (void)printf("saved      %s\n", saved);
+        say_name("saved      ", saved, "\n");
     if (has_folder(run, result))
-        (void)printf("run        %s\n", run->out);
+        say_name("run        ", run->out, "\n");
 }
 
 void result_show(const struct run *run, const struct train_result *result,

@@ -32,6 +32,6 @@ int token_command(struct cli *cli)
         say_json(json_pack("{s:s, s:s}", "file", file, "name",
                            name == NULL ? TOKEN_CLUSTER : name));
     else
-        (void)printf("%s\n", file);
+        say_name("", file, "\n");
     return EXIT_DONE;
 }

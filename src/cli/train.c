@@ -176,10 +176,9 @@ static int finish_demo(struct run *run, const struct train_result *result,
     result_show(run, result, saved, &card);
     if (digest_equal(&card.ours, &card.perfect))
         return EXIT_DONE;
-    (void)fprintf(stderr,
-                  "muster: the model differs from one perfect machine's, which "
-                  "is a bug; please report it with the folder %s\n",
-                  run->out);
+    say_aloud("muster: the model differs from one perfect machine's, which is "
+              "a bug; please report it with the folder %s",
+              run->out);
     return EXIT_FAILED;
 }
 

@@ -534,14 +534,14 @@ static void tell_submitted(const struct launch *launch, const char *coordinator,
                            coordinator, "workers", workers));
         return;
     }
-    (void)printf("run          %s\n"
-                 "coordinator  job %s, log %s/coordinator.log\n"
-                 "workers      job %s, %s of them, logs %s/worker-N.log\n"
-                 "look         muster status %s; squeue\n"
-                 "stop         muster stop %s (its state is saved)\n",
-                 out, coordinator, out, workers,
-                 option_text(&launch->cli->options, OPT_WORKERS), out, out,
-                 out);
+    say_name("run          ", out, "\n");
+    (void)printf("coordinator  job %s, log ", coordinator);
+    say_name("", out, "/coordinator.log\n");
+    (void)printf("workers      job %s, %s of them, logs ", workers,
+                 option_text(&launch->cli->options, OPT_WORKERS));
+    say_name("", out, "/worker-N.log\n");
+    say_name("look         muster status ", out, "; squeue\n");
+    say_name("stop         muster stop ", out, " (its state is saved)\n");
 }
 
 /* Of a run that is not begun: close_launch removes the folder, if it is empty.

@@ -12,6 +12,7 @@
 #include "os/file/file.h"
 
 #define CONFIG_BYTES_MAX 16384u
+#define VALUE_WIDTH      38u
 #define SEAL_BYTES       (sizeof "# sha256 " + DIGEST_TEXT - 1)
 
 /* Options that say what a run is, not how to talk about it. */
@@ -45,13 +46,19 @@ static void config_print_text(const struct options *options)
         const struct setting *setting = option_setting(options, id);
         const struct foreseen soon = foreseen(options, id);
 
-        if (is_setting(options, id))
-            (void)printf("%-14s %-38s %s\n", row->name,
-                         soon.value != NULL      ? soon.value
-                         : soon.rule != NULL     ? soon.rule
-                         : setting->text == NULL ? absent(row)
-                                                 : setting->text,
-                         origin_name(setting->origin));
+        const char *const value = soon.value != NULL      ? soon.value
+                                  : soon.rule != NULL     ? soon.rule
+                                  : setting->text == NULL ? absent(row)
+                                                          : setting->text;
+        const size_t width = strlen(value);
+
+        if (!is_setting(options, id))
+            continue;
+        (void)printf("%-14s ", row->name);
+        say_name("", value, " ");
+        (void)printf("%*s%s\n",
+                     width < VALUE_WIDTH ? (int)(VALUE_WIDTH - width) : 0, "",
+                     origin_name(setting->origin));
     }
 }
 

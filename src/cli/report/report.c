@@ -143,8 +143,8 @@ static void show(const struct cli *cli, const json_t *data, const char *path)
             json_object_get(json_object_get(data, "deaths"), "workers")));
         return;
     }
-    (void)printf("%s: %s\n", path,
-                 json_string_value(json_object_get(data, "statement")));
+    say_name("", path, ": ");
+    (void)printf("%s\n", json_string_value(json_object_get(data, "statement")));
     if (json_is_number(ratio) && !was_uncoded(data))
         (void)printf("uncoded would have taken about %.2g x as long, at least "
                      "%.2g x (replayed)\n",

@@ -103,7 +103,7 @@ static enum err reproduce(struct cli *cli, const struct experiment *experiment,
         err = page_write(&lab, &lab.why);
     if (err == ERR_OK && !cli->json) {
         page_print(&lab);
-        (void)printf("\npage  %s/index.html\n\n", lab.folder);
+        say_name("\npage  ", lab.folder, "/index.html\n\n");
         (void)fflush(stdout);
     }
     if (err == ERR_OK)

@@ -20,8 +20,7 @@ void model_card_write(const struct run *run, const struct train_result *result,
     card = model_card_new(run->setup, &run->cli->options.recipe, result,
                           &run->metrics);
     if (model_card_save(card, model, sum, &why) != ERR_OK || card == NULL)
-        (void)fprintf(stderr, "muster: a model card was not written: %s\n",
-                      why.text);
+        say_aloud("muster: a model card was not written: %s", why.text);
     json_decref(card);
 }
 

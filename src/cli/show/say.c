@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/plain.h"
 #include "cli/mpi_ranks.h"
@@ -114,6 +115,22 @@ void tell_note(void *context, const char *sentence)
 {
     (void)context;
     log_note("%s", sentence);
+}
+
+void say_name(const char *before, const char *name, const char *after)
+{
+    char piece[256];
+    size_t left = strlen(name);
+
+    (void)fputs(before, stdout);
+    while (left > 0) {
+        const size_t size = plain_copy(piece, sizeof piece, name, left);
+
+        (void)fputs(piece, stdout);
+        name += size;
+        left -= size;
+    }
+    (void)fputs(after, stdout);
 }
 
 void say_json(json_t *object)

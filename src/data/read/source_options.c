@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plain.h"
+
 bool source_scales(const struct source_options *options)
 {
     return options->scaling != SCALE_NONE && !options->scaling_implied;
@@ -34,5 +36,6 @@ void source_note(const struct source_options *options, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
+    plain_controls(sentence, sizeof sentence); /* Of the file's name. */
     options->note(options->note_context, sentence);
 }
