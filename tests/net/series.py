@@ -71,6 +71,7 @@ def broken_disk(tap):
     """The disk fails where a training is judged: the next one, which has begun,
     is not trained to its end first."""
     os.makedirs("broken/scores-0-0")
+    open("broken/lock", "w").close() # Of a search that was begun there once.
     job = Train(*ROWS, "-v", 2, "--grid", "steps=3,1000000", "--tol", 0, *SLOW,
                 "-n", 2, "--out", "broken")
     result = job.finish()
