@@ -51,6 +51,39 @@ def killed_workers(tap, wanted):
     tap.equal(len(lines("killed")), TRAININGS, "each training is made once")
 
 
+def crew_of(pid):
+    """{name: pid} of living children, by a look that is soon over."""
+    found = {}
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children") as file:
+            for child in file.read().split():
+                with open(f"/proc/{child}/stat") as stat:
+                    head, tail = stat.read().rsplit(")", 1)
+                if tail.split()[0] != "Z":
+                    found[head.split("muster:")[-1]] = int(child)
+    except OSError:
+        pass  # One has gone: look again.
+    return found
+
+
+def killed_at_the_end(tap, wanted):
+    """The coordinator of every training, as soon as a worker has gone: its
+    result is left in memory, and nothing on disk."""
+    job = Train(*GRID, "-n", 2)
+    crew, kills = False, 0
+    while job.process.poll() is None:
+        now = crew_of(job.pid)
+        workers = sum(name.startswith("w") for name in now)
+        if crew and workers < 2 and "coord" in now:
+            kill(now["coord"])
+            crew, kills = False, kills + 1
+        crew = crew or workers == 2
+    result = job.finish()
+    tap.ok(table(result) == wanted, "a coordinator killed when its training is "
+           "over: the table of one process", result)
+    tap.ok(kills > 0, "some were", kills)
+
+
 def deserted(tap, wanted):
     """All workers killed: what is left to do is said as of a single run."""
     job = Train(*GRID, *SLOW, "-n", 2, "--out", "deserted")
@@ -325,6 +358,7 @@ def main():
     killed_workers(tap, wanted)
     killed_whole(tap, wanted)
     killed_unread(tap, wanted)
+    killed_at_the_end(tap, wanted)
     stopped(tap, wanted)
     deserted(tap, wanted)
     refit(tap)

@@ -170,12 +170,18 @@ static void fail_contradicted(struct coordinator *c, struct actions *actions)
                      c->trainer.optim.step);
 }
 
+/* Is it over, and its result somebody else's? */
+static bool is_passed(const struct coordinator *c)
+{
+    return c->options.passing && trainer_done(&c->trainer);
+}
+
 /* Must what is journaled now be durable before anyone hears of it? */
 static bool is_urgent(const struct coordinator *c)
 {
     return c->trainer.ledger.options.sync || c->stopping != STOPPING_NOT ||
            (!coordinator_promises_bits(c) && !BUG(BUG_UNSYNCED_STEP)) ||
-           trainer_done(&c->trainer);
+           (trainer_done(&c->trainer) && !is_passed(c));
 }
 
 /* STORE-2: a checkpoint follows at once, or waits for a receipt that does. */
@@ -405,11 +411,15 @@ static const char *stopped_text(struct coordinator *c)
     return c->reason;
 }
 
+/* The result is handed over before anyone hears that the job is over: of one
+ * that is passing there may be nothing on disk to find it in again. */
 static void finish(struct coordinator *c, struct actions *actions)
 {
     const bool done = trainer_done(&c->trainer);
-    struct action *action;
+    struct action *const action = actions_add(actions, ACTION_FINISH);
 
+    action->err = done ? ERR_OK : ERR_CANCELLED;
+    action->reason = done ? "done" : stopped_text(c);
     for (uint32_t link = 0; link < c->members_max; link++) {
         struct msg *bye;
 
@@ -422,9 +432,6 @@ static void finish(struct coordinator *c, struct actions *actions)
     }
     leaves_bye(c, done, done ? "done" : "stopped", actions);
     (void)coordinator_trace(c, actions, TRACE_DONE, LINK_NONE);
-    action = actions_add(actions, ACTION_FINISH);
-    action->err = done ? ERR_OK : ERR_CANCELLED;
-    action->reason = done ? "done" : stopped_text(c);
     c->phase = COORDINATOR_DONE;
 }
 
@@ -464,14 +471,21 @@ static void save_last(struct coordinator *c, struct actions *actions)
         ask_checkpoint(c, actions);
 }
 
+static bool is_unsaved(const struct coordinator *c)
+{
+    const bool passed = is_passed(c) && c->gave_up == ERR_OK;
+
+    return !passed && !c->trainer.ledger.broken &&
+           c->trainer.ledger.checkpoint_step != c->trainer.optim.step;
+}
+
 /* The last state is durable before anyone hears that the job is over. */
 static void end_job(struct coordinator *c, struct actions *actions)
 {
     c->phase = COORDINATOR_COMMITTING;
     if (c->trainer.ledger.checkpoint_busy)
         return;
-    if (c->trainer.ledger.checkpoint_step != c->trainer.optim.step &&
-        !c->trainer.ledger.broken)
+    if (is_unsaved(c))
         save_last(c, actions);
     else if (c->gave_up != ERR_OK)
         fail_saved(c, actions);

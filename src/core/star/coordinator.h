@@ -67,6 +67,8 @@ struct coordinator_options {
                              pays; 0 = no. */
     bool series;        /* One of several jobs here, one after the other, ... */
     bool more;          /* ... and not the last. */
+    bool passing;       /* Whoever asked for it takes the result over: when it
+                           is done its state is worth nothing. */
     uint32_t slots;     /* n wanted at the start. */
     uint32_t links_max; /* Connections at once: workers and relays. */
     uint32_t leaves_max; /* Workers behind relays; 0 = no relays. */

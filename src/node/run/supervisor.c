@@ -228,7 +228,7 @@ static void check_coordinator(struct supervisor *s)
     while (read_traces(s))
         continue; /* Its last words; nobody writes any more. */
     wait_close(&s->trace_fd);
-    if (member->end.signal != 0 || (member->end.unseen && !said_how(s)))
+    if ((member->end.signal != 0 || member->end.unseen) && !said_how(s))
         coordinator_killed(s, member->end.signal);
     else if (member->end.code != 0 && !said_how(s))
         end(s, why_set(s->why, ERR_IO,

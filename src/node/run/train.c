@@ -619,6 +619,7 @@ static void describe_core(struct train *train, const struct digest *data)
         .worst = options->worst,
         .series = options->more || options->gathered,
         .more = options->more,
+        .passing = options->passing,
         .slots = options->slots,
         .links_max = links_max(options),
         .leaves_max = links_max(options),

@@ -462,6 +462,73 @@ static void test_stop_saves_and_ends(void **state)
     close_play(&play);
 }
 
+/* Up to the end of a job of one step. */
+static void open_short(struct play *play, bool passing)
+{
+    struct coordinator_options options = stage_options("uncoded", 1, 0, 1);
+
+    options.passing = passing;
+    open_options(play, &options);
+    answer(play, 0, 0, play->key, 1);
+}
+
+static void test_the_last_state_is_saved(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_short(&play, false);
+    assert_true(stage_find_action(&play.actions, ACTION_JOURNAL)->sync);
+    journaled(&play);
+    assert_int_equal(stage_count(&play.actions, ACTION_CHECKPOINT), 1);
+    assert_int_equal(stage_count(&play.actions, ACTION_FINISH), 0);
+    step(&play, (struct event){.kind = EVENT_CHECKPOINTED, .step = 1});
+    assert_int_equal(stage_count(&play.actions, ACTION_FINISH), 1);
+    close_play(&play);
+}
+
+/* Nothing is on disk of what is over then: its result is handed over before
+ * workers are told to go. */
+static void test_passing_ends_unsaved(void **state)
+{
+    struct play play;
+
+    (void)state;
+    open_short(&play, true);
+    assert_false(stage_find_action(&play.actions, ACTION_JOURNAL)->sync);
+    if (stage_count(&play.actions, ACTION_FINISH) == 0)
+        journaled(&play);
+    assert_int_equal(stage_count(&play.actions, ACTION_CHECKPOINT), 0);
+    assert_int_equal(stage_find_action(&play.actions, ACTION_FINISH)->err,
+                     ERR_OK);
+    for (uint32_t i = 0; i < play.actions.count; i++) {
+        const struct action *const action = &play.actions.list[i];
+
+        if (action->kind == ACTION_FINISH)
+            break;
+        assert_false(action->kind == ACTION_SEND &&
+                     action->msg.kind == MSG_BYE);
+    }
+    assert_int_equal(stage_count_msg(&play.actions, MSG_BYE), 1);
+    close_play(&play);
+}
+
+/* Who is stopped goes on from here one day, passing or not. */
+static void test_passing_stopped_is_saved(void **state)
+{
+    struct coordinator_options options = stage_options("uncoded", 1, 0, 3);
+    struct play play;
+
+    (void)state;
+    options.passing = true;
+    open_options(&play, &options);
+    step(&play, (struct event){.kind = EVENT_STOP});
+    answer(&play, 0, 0, play.key, 1);
+    journaled(&play);
+    assert_int_equal(stage_count(&play.actions, ACTION_CHECKPOINT), 1);
+    close_play(&play);
+}
+
 /* No checkpoint without a journal (STORE-2), and no word of one. */
 static void test_stopped_on_a_broken_disk(void **state)
 {
@@ -754,6 +821,9 @@ int main(void)
         cmocka_unit_test(test_approximate_steps_wait_for_the_disk),
         cmocka_unit_test(test_every_step_is_saved),
         cmocka_unit_test(test_stop_saves_and_ends),
+        cmocka_unit_test(test_the_last_state_is_saved),
+        cmocka_unit_test(test_passing_ends_unsaved),
+        cmocka_unit_test(test_passing_stopped_is_saved),
         cmocka_unit_test(test_stopped_on_a_broken_disk),
         cmocka_unit_test(test_replaced_coordinator_stops),
         cmocka_unit_test(test_other_arithmetic_is_refused),
