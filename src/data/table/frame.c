@@ -337,14 +337,27 @@ static enum err say_header(const struct csv *csv, uint32_t col,
                    quote(field).text);
 }
 
+static uint64_t count_feeds(const char *from, const char *to)
+{
+    uint64_t feeds = 0;
+
+    while (from < to)
+        feeds += *from++ == '\n';
+    return feeds;
+}
+
+/* A row may go on over several lines: *number becomes that in which a field
+ * begins that is refused. */
 static enum err read_fields(struct frame_reader *reader, struct span line,
-                            struct why *why)
+                            uint64_t *number, struct why *why)
 {
     struct frame *const frame = reader->frame;
+    const char *const row = line.at;
     bool more = true;
     uint32_t col = 0;
 
     for (; more; col++) {
+        const char *const begin = line.at;
         struct span field = {0};
         enum err err = csv_field(frame->csv.separator, &line, reader->scratch,
                                  &field, &more, why);
@@ -353,8 +366,10 @@ static enum err read_fields(struct frame_reader *reader, struct span line,
             err = put_field(reader, col, field, why);
         if (err == ERR_FORMAT && col < frame->csv.cols)
             err = say_header(&frame->csv, col, field, err, why);
-        if (err != ERR_OK)
+        if (err != ERR_OK) {
+            *number += count_feeds(row, begin);
             return why_in(why, err, "%s", csv_shown(&frame->csv, col).text);
+        }
     }
     if (col != frame->csv.cols)
         return why_set(why, ERR_FORMAT, "%u columns, expected %u", col,
@@ -363,7 +378,7 @@ static enum err read_fields(struct frame_reader *reader, struct span line,
 }
 
 static enum err read_row(struct frame_reader *reader, struct span line,
-                         struct why *why)
+                         uint64_t *number, struct why *why)
 {
     struct frame *const frame = reader->frame;
     enum err err = ERR_OK;
@@ -382,7 +397,7 @@ static enum err read_row(struct frame_reader *reader, struct span line,
     if (err != ERR_OK)
         return why_set(why, err, "%s", err_text(err));
     frame->label[frame->rows] = nan(""); /* Unless there is one. */
-    err = read_fields(reader, line, why);
+    err = read_fields(reader, line, number, why);
     frame->rows += err == ERR_OK;
     return err;
 }
@@ -433,7 +448,7 @@ static enum err read_rows(struct frame_reader *reader,
         if (!begun)
             err = begin(reader, line.at, line.size, why);
         if (err == ERR_OK && (begun || !reader->frame->csv.header))
-            err = read_row(reader, line, why);
+            err = read_row(reader, line, &number, why);
         begun = true;
         if (err != ERR_OK)
             return say_line(&reader->frame->csv, number, err, why);

@@ -79,8 +79,8 @@ struct frame_options {
 
 #define FRAME_MISSING UINT32_MAX
 
-/* ERR_NOMEM or an unreadable text with a sentence; lines that are no rows are
- * for frame_read to refuse. */
+/* ERR_NOMEM or an unreadable text with a sentence.  It ends at the first line
+ * that is no row, which is for frame_read to refuse. */
 MUST_CHECK enum err survey_read(struct text_source *source,
                                 const struct frame_options *options,
                                 struct survey *survey, struct why *why);

@@ -7,7 +7,9 @@
  *     p,x,s,n             all columns are words, and each of these comes again
  *     e,x,s,y             in its column, or is missing: a row
  *
- * Lines that are no rows are passed over; frame_read refuses them.
+ * It ends at the first line that is no row, which frame_read will refuse: what
+ * comes after it no longer matters, and of a quote that nobody closed may be
+ * the rest of a large file.
  */
 #include <string.h>
 
@@ -70,19 +72,23 @@ static bool make_room(struct surveyor *surveyor, size_t size)
     return surveyor->scratch != NULL;
 }
 
-static void survey_line(struct surveyor *surveyor, struct span line)
+/* False: it is no row. */
+static bool survey_line(struct surveyor *surveyor, struct span line)
 {
+    const uint32_t cols = surveyor->survey->cols;
     bool more = true;
+    uint32_t col = 0;
 
-    for (uint32_t col = 0; more && col < surveyor->survey->cols; col++) {
+    for (; more && col < cols; col++) {
         struct span field = {0};
 
         if (csv_field(surveyor->csv.separator, &line, surveyor->scratch, &field,
                       &more, NULL) != ERR_OK)
-            return;
+            return false;
         count_field(&surveyor->survey->column[col], field);
         look_back(surveyor, col, field);
     }
+    return !more && col == cols;
 }
 
 /* The first line: its form, and its fields to compare others with. */
@@ -212,9 +218,9 @@ static enum err survey_lines(struct surveyor *surveyor,
             continue;
         if (!make_room(surveyor, line.size))
             return why_set(why, ERR_NOMEM, "out of memory");
-        if (begun)
-            survey_line(surveyor, line);
-        else
+        if (begun && !survey_line(surveyor, line))
+            return ERR_OK;
+        if (!begun)
             err = begin(surveyor, options, separator, line, why);
         begun = true;
         if (err != ERR_OK)

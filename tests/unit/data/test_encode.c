@@ -199,6 +199,9 @@ static void test_sentences(void **state)
                        "auto,COLUMN"},
         {"a,b\n", "no rows, the first line is the header alone"},
         {"y\n1\n", "line 1: no column is left to be a feature"},
+        {"a,b,y\n\"u\n\nv\",\"w\nx,1\n",
+         "line 4: column 2 (b): a quote is opened and not closed again; a "
+         "quote that belongs to the text is written twice"},
     };
 
     (void)state;
@@ -218,6 +221,47 @@ static void test_sentences(void **state)
     }
 }
 
+/* How many lines are read of a text before its columns are known. */
+static uint64_t lines_surveyed(const char *text, size_t size)
+{
+    const struct frame_options options = {0};
+    struct text_source source = {0};
+    struct survey survey = {0};
+    struct why why = {0};
+    uint64_t lines;
+
+    assert_int_equal(text_open_memory(&source, text, size), ERR_OK);
+    assert_int_equal(survey_read(&source, &options, &survey, &why), ERR_OK);
+    lines = source.line;
+    survey_close(&survey);
+    text_close(&source);
+    return lines;
+}
+
+/* A file that will be refused is not read to its end first: nor one with a
+ * quote that nobody closed, of which CSV_LINE_MAX is what has to be seen. */
+static void test_survey_ends_at_what_is_no_row(void **state)
+{
+    static const char few[] = "a,b,y\n1,x,0\n1,y\n2,x,1\n3,y,0\n";
+    static const char many[] = "a,b,y\n1,x,0\n1,x,0,1\n2,x,1\n3,y,0\n";
+    static const char good[] = "a,b,y\n1,x,0\n\n2,x,1\n3,y,0\n";
+    static const char opened[] = "a,b,y\n1,\"";
+    static const char row[] = "2,x,1,2\n";
+    const size_t rows = CSV_LINE_MAX / 8 + 1000;
+    char *const text = test_malloc(sizeof opened + 8 * rows);
+    size_t size = sizeof opened - 1;
+
+    (void)state;
+    assert_int_equal(lines_surveyed(good, sizeof good - 1), 5);
+    assert_int_equal(lines_surveyed(few, sizeof few - 1), 3);
+    assert_int_equal(lines_surveyed(many, sizeof many - 1), 3);
+    memcpy(text, opened, size);
+    for (size_t i = 0; i < rows; i++, size += 8)
+        memcpy(text + size, row, 8);
+    assert_in_range(lines_surveyed(text, size), rows - 1100, rows - 900);
+    test_free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +272,7 @@ int main(void)
         cmocka_unit_test(test_keep_and_drop),
         cmocka_unit_test(test_many_rows_grow),
         cmocka_unit_test(test_sentences),
+        cmocka_unit_test(test_survey_ends_at_what_is_no_row),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
