@@ -13,5 +13,5 @@ done >rows
 "$MUSTER" data info t.csv | grep labels
 "$MUSTER" model show m | grep -e labels -e largest
 "$MUSTER" train t.csv --label größen
-printf 'x,y\n1,a\342\200\256b\n2,c\377\n' >evil.csv
+printf 'x,y\n1,a\342\200\256b\n2,c\302\205\n' >evil.csv
 "$MUSTER" data info evil.csv | grep labels

@@ -192,6 +192,53 @@ def zeros():
             f"muster: {path}: {words}\n", done
 
 
+def encodings():
+    """UTF-16 and Latin-1 by every reader of text; what is left out may be in
+    any encoding."""
+    mend = "makes it so"
+    rows = "grö,Farbe,y\n1,grün,0\n2,rot,1\n1,grün,1\n"
+    plain = "größe,b,y\n1,2,0\n2,3,1\n"
+    for name, encoding in (("UTF-16", "utf-16"), ("UTF-16LE", "utf-16-le"),
+                           ("UTF-16BE", "utf-16-be"), ("UTF-32", "utf-32")):
+        said = (f"{name}, and text is UTF-8; save it as that, or `iconv -f "
+                f"{name} -t UTF-8 OLD >NEW` {mend}")
+        write("wide.csv", rows.encode(encoding))
+        refuses("wide.csv", said)
+        write("wide.csv.gz", gzip.compress(plain.encode(encoding)))
+        refuses("wide.csv.gz", said)
+        write("wide.svm", ROWS.decode().encode(encoding))
+        refuses("wide.svm", said)
+        for how in ("csv", "libsvm"):
+            with open("wide.csv", "rb") as file:
+                done = subprocess.run(
+                    [MUSTER, "data", "info", "-", "--input", how],
+                    stdin=file, capture_output=True, text=True, check=False)
+            assert done.stderr == f"muster: standard input: {said}\n", done
+    latin = (f"is not UTF-8, as text is; if it is Latin-1, `iconv -f latin1 -t "
+             f"UTF-8 OLD >NEW` {mend}")
+    write("name.csv", plain.encode("latin-1"))
+    refuses("name.csv", f"line 1: column 1: 'gr??e' {latin}")
+    write("word.csv", rows.replace("grö", "gr").encode("latin-1"))
+    refuses("word.csv", f"line 2: column 2 (Farbe): 'gr?n' {latin}")
+    write("class.csv", "a,y\n1,ja\n2,nö\n".encode("latin-1"))
+    refuses("class.csv", f"line 3: column 2 (y): 'n?' {latin}")
+    write("good.csv", rows.encode())
+    write("old.csv", rows.encode("latin-1"))
+    subprocess.run([MUSTER, "train", "good.csv", "good.model", "-q"],
+                   check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run([MUSTER, "predict", "old.csv", "good.model"],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and done.stderr == \
+        f"muster: old.csv: line 1: column 1: 'gr?' {latin}\n", done
+    for drop in (":1,:2", ":1,Farbe"):
+        write("left.csv", rows.replace("Farbe,", "Farbe,z,")
+              .replace(",0", ",1,0").replace(",1\n", ",2,1\n")
+              .encode("latin-1"))
+        done = subprocess.run([MUSTER, "data", "info", "left.csv", "--drop",
+                               drop], capture_output=True, check=False)
+        assert done.returncode == 0, done
+
+
 def same_rows():
     write("plain.svm", ROWS)
     wanted = json.loads(info("plain.svm").stdout)["digest"]
@@ -202,7 +249,8 @@ def same_rows():
 
 
 def main():
-    checks = [libsvm, csv, packed, places, unreadable, zeros, same_rows]
+    checks = [libsvm, csv, packed, places, unreadable, zeros, encodings,
+              same_rows]
     print(f"1..{len(checks)}")
     for number, check in enumerate(checks, 1):
         try:

@@ -11,18 +11,6 @@
 
 enum { NAMES_SHOWN = 8, NAMES_MIN = 20, CODES_TOLD = 4 };
 
-/* Bytes that are no letters in UTF-8 may be in another encoding. */
-static bool is_foreign(const char *text)
-{
-    const struct quote shown = quote_text(text);
-
-    for (size_t i = 0; i < QUOTE_MAX && text[i] != '\0'; i++) {
-        if ((unsigned char)text[i] >= 0x80 && shown.text[i] == '?')
-            return true;
-    }
-    return false;
-}
-
 void table_note_unknown(const struct source_options *options,
                         const struct frame *frame,
                         const struct unknown_words *unknown)
@@ -37,14 +25,10 @@ void table_note_unknown(const struct source_options *options,
     source_note(options,
                 "%s: %llu field%s with a category that the training table "
                 "does not have, the first '%s' in %s; such "
-                "fields count as no category%s",
+                "fields count as no category",
                 source_shown(options), (unsigned long long)unknown->fields,
                 unknown->fields == 1 ? "" : "s", quote_text(unknown->text).text,
-                csv_shown(csv, col).text,
-                is_foreign(unknown->text)
-                    ? "; that is not UTF-8: if the training table was, "
-                      "convert this one (iconv -f latin1 -t UTF-8)"
-                    : "");
+                csv_shown(csv, col).text);
 }
 
 /* Names come first: a number that is both counts as a name. */

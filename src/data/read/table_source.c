@@ -15,6 +15,7 @@
 #include "data/read/table_notes.h"
 #include "data/table/csv.h"
 #include "data/table/frame.h"
+#include "data/text/letters.h"
 #include "data/text/unpack.h"
 #include "os/file/input.h"
 
@@ -314,6 +315,8 @@ static enum err slurp(const char *path, struct span *text, struct why *why)
         }
         data = grown;
         err = unpacker_fill(in, data + size, room - size, &got, why);
+        if (err == ERR_OK && size == 0)
+            err = letters_begin(data, got, why);
         if (err == ERR_OK && memchr(data + size, '\0', got) != NULL)
             err = why_set(why, ERR_FORMAT,
                           "a NUL byte; is this a text file, and not UTF-16?");

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "data/table/csv.h"
+#include "data/text/letters.h"
 
 void columns_close(struct columns *columns)
 {
@@ -392,6 +393,24 @@ static enum err refuse_twins(const struct csv *csv,
     return err;
 }
 
+/* A name that is not UTF-8 is none of a model's, and goes into none; where it
+ * is not `used`, it may still be the one that was asked for. */
+static enum err refuse_letters(const struct csv *csv,
+                               const struct columns *used, struct why *why)
+{
+    const char *name = csv->names;
+
+    for (uint32_t i = 0; csv->header && i < csv->cols; i++) {
+        const struct span span = {name, strlen(name)};
+
+        if ((used == NULL || used->role[i] != COLUMN_UNUSED) &&
+            letters_check(span, why) != ERR_OK)
+            return why_in(why, ERR_FORMAT, "column %u", i + 1);
+        name += span.size + 1;
+    }
+    return ERR_OK;
+}
+
 enum err columns_assign(const struct csv *csv,
                         const struct columns_wanted *wanted,
                         struct columns *columns, struct why *why)
@@ -405,6 +424,10 @@ enum err columns_assign(const struct csv *csv,
     for (uint32_t i = 0; i < csv->cols; i++)
         made.role[i] = COLUMN_UNUSED;
     err = assign(csv, wanted, &made, why);
+    if (err == ERR_OK)
+        err = refuse_letters(csv, &made, why);
+    else if (err != ERR_NOMEM && refuse_letters(csv, NULL, why) != ERR_OK)
+        err = ERR_FORMAT;
     if (err == ERR_OK)
         err = refuse_twins(csv, &made, why);
     if (err != ERR_OK) {

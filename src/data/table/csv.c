@@ -266,10 +266,6 @@ static enum err refuse_form(struct span line, struct why *why)
 {
     char separator = 0;
 
-    if (line.size > 1 && (memcmp(line.at, "\xff\xfe", 2) == 0 ||
-                          memcmp(line.at, "\xfe\xff", 2) == 0))
-        return why_set(why, ERR_FORMAT,
-                       "UTF-16; save it as UTF-8, or iconv -f UTF-16 -t UTF-8");
     if (csv_has_outside(line, '\r'))
         return why_set(why, ERR_FORMAT,
                        "a carriage return within the line; if lines end with "

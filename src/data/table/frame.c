@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "data/table/dictionary.h"
+#include "data/text/letters.h"
 #include "data/text/number.h"
 
 /* --- reading --------------------------------------------------------------
@@ -293,6 +294,7 @@ static enum err put_word(struct frame_reader *reader, struct span field,
 {
     const struct frame_options *const options = reader->options;
     const bool label = j == reader->frame->cols;
+    const uint32_t known = reader->words[j].count;
     double none;
     enum err err;
 
@@ -303,7 +305,9 @@ static enum err put_word(struct frame_reader *reader, struct span field,
         return put_number(reader, field, label, &none, why);
     }
     err = dictionary_look_up(&reader->words[j], field, code);
-    return err == ERR_OK ? ERR_OK : why_set(why, err, "%s", err_text(err));
+    if (err != ERR_OK)
+        return why_set(why, err, "%s", err_text(err));
+    return reader->words[j].count > known ? letters_check(field, why) : ERR_OK;
 }
 
 static enum err put_field(struct frame_reader *reader, uint32_t col,

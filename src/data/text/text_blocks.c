@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "data/text/letters.h"
 #include "data/text/text_source.h"
 #include "data/text/unpack.h"
 #include "os/file/input.h"
@@ -128,8 +129,10 @@ static enum err look_at_first(struct job *job, const struct page *page,
     size_t size;
     enum err err;
 
-    if (job->format->begin == NULL || page->size == 0)
-        return ERR_OK;
+    err = job->record_bytes == 0 ? letters_begin(page->text, page->size, why)
+                                 : ERR_OK;
+    if (err != ERR_OK || job->format->begin == NULL || page->size == 0)
+        return err;
     feed = memchr(page->text, '\n', page->size);
     size = (size_t)(feed - page->text);
     if (size > 0 && page->text[size - 1] == '\r')

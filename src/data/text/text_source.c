@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "data/text/letters.h"
 #include "data/text/unpack.h"
 
 enum { TEXT_BLOCK = 1 << 18 };
@@ -135,8 +136,11 @@ enum err text_line(struct text_source *source, const char **text, size_t *size,
     size_t length = 0;
     size_t mark = 0;
     bool feed = false;
-    const enum err err = find_line(source, 0, &length, &feed, why);
+    enum err err = find_line(source, 0, &length, &feed, why);
 
+    if (err == ERR_OK && source->line == 0)
+        err = letters_begin(source->buffer + source->start,
+                            source->end - source->start, why);
     if (err != ERR_OK)
         return err;
     if (source->line == 0)
