@@ -288,6 +288,7 @@ static struct train_options options_of(const struct fit *fit)
         .code = setup->code,
         .adapt = setup->adapt,
         .worst = setup->worst,
+        .residual_max = setup->residual_max,
         .slots = setup->slots,
         .local_workers = setup->local,
         .workers_max = setup->workers_max,

@@ -101,6 +101,8 @@ struct setup {
     double shown_factor; /* Of objectives when they are shown: numbers.h. */
     double uneven;       /* Of a product whose rows are coded: how many times
                             larger the largest row is than the smallest; else 0. */
+    double residual_max; /* ... and --exact numeric: what the smallest bear, so
+                            that they are numeric, too; else 0. */
 };
 
 /* As people call it: that of the code, or auto. */

@@ -4,6 +4,8 @@
  */
 #include "learn/workers.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -115,7 +117,7 @@ bool workers_mpi(const struct recipe *recipe)
     return is_said(recipe, OPT_TOPOLOGY, MPI_NAME);
 }
 
-static enum exactness wanted_class(const struct recipe *recipe)
+enum exactness workers_class(const struct recipe *recipe)
 {
     const char *wanted = recipe_text(recipe, OPT_EXACT);
 
@@ -130,7 +132,7 @@ static const char *choose_auto(struct setup *setup, const struct recipe *recipe)
 {
     setup->adapt = true;
     setup->worst =
-        recipe_given(recipe, OPT_EXACT) ? wanted_class(recipe) : EXACT_BITWISE;
+        recipe_given(recipe, OPT_EXACT) ? workers_class(recipe) : EXACT_BITWISE;
     return DEFAULT_CODE;
 }
 
@@ -275,7 +277,7 @@ static void choose_workers(const struct setup *setup,
     for (uint32_t i = 0; i < setup->chaos.count; i++)
         if (setup->chaos.events[i].kind == CHAOS_LIE)
             choices_add(choices, TRAIT(LIES), NULL);
-    choices_class(choices, setup->exactness, wanted_class(recipe));
+    choices_class(choices, setup->exactness, workers_class(recipe));
     choices->code = setup_code_name(setup);
 }
 
@@ -305,6 +307,24 @@ enum err setup_rules(const struct setup *setup, const struct recipe *recipe,
     return rules_check(&choices, why);
 }
 
+/* Rows of a product that are far smaller than others have the others' error:
+ * that of rounding at least, also where there is no certificate. */
+static enum err check_small_rows(const struct setup *setup,
+                                 const struct code *code, struct why *why)
+{
+    const double worst = fmax(code->certificate.worst_residual, DBL_EPSILON);
+
+    if (setup->residual_max == 0 || worst <= setup->residual_max)
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "code %s restores the smallest rows of A, which are %.1e "
+                   "times smaller than the largest, only to %.1e of themselves "
+                   "where --exact numeric wants %.0e; --code uncoded keeps "
+                   "them, or bring rows to one size",
+                   setup->code.name, setup->uneven, worst * setup->uneven,
+                   CODE_RESIDUAL_MAX);
+}
+
 /* A numeric code that does not keep its promise is approximate; who asked for
  * more is told what would. */
 static enum err check_certificate(const struct setup *setup,
@@ -314,9 +334,10 @@ static enum err check_certificate(const struct setup *setup,
     const double worst = code->certificate.worst_residual;
     const bool product = setup->terms.product;
 
-    if (code->carrier == CARRIER_TALLY || worst <= CODE_RESIDUAL_MAX ||
-        code_spec_estimates(&code->spec) ||
-        wanted_class(recipe) == EXACT_APPROX)
+    if (worst <= CODE_RESIDUAL_MAX)
+        return check_small_rows(setup, code, why);
+    if (code->carrier == CARRIER_TALLY || code_spec_estimates(&code->spec) ||
+        workers_class(recipe) == EXACT_APPROX)
         return ERR_OK;
     return why_set(
         why, ERR_SHAPE,

@@ -8,6 +8,8 @@
 
 /* Does a training by this recipe fork?  What counts them answers. */
 bool workers_wanted(const struct recipe *recipe);
+/* The class of steps that --exact wants; EXACT_APPROX: any. */
+enum exactness workers_class(const struct recipe *recipe);
 /* Are they the peers of a ring, without a coordinator? */
 bool workers_ring(const struct recipe *recipe);
 /* Are they ranks that mpirun started, each of which trains as one alone? */

@@ -20,6 +20,7 @@ npy("nan.npy", "(2, 2)", "<f8", [1, 2, 3, float("nan")])
 npy("huge.npy", "(4, 1)", "<f8", [1e308] * 4)
 npy("tiny.npy", "(4, 2)", "<f8", [1e-200, 1, 2e-200, 2, 3e-200, 3, 0, 4])
 npy("uneven.npy", "(4, 2)", "<f8", [1e-8, 2e-8, 1, 1, 2, 2, 3, 3])
+npy("spread.npy", "(40, 2)", "<f8", [(i * .7 + j * .3) % 1 / (500 if i % 4 == 0 else 1) for i in range(1, 41) for j in range(2)])
 npy("many.npy", "(20, 2)", "<f8", list(range(40)))
 npy("huge_b.npy", "(1, 1)", "<f8", [1e308])
 END
@@ -52,10 +53,22 @@ done
 # That is said with --quiet, too, and the result tells how many.
 "$MUSTER" product uneven.npy x.npy uneven_out.npy --force -q -n 3 --code mds:k=2 | sed '/ s a column/d; s/[0-9.]*e[-+][0-9]*/R/g'
 for code in mds:k=2 uncoded; do
-	"$MUSTER" product uneven.npy x.npy uneven_out.npy --force -q -n 3 --code $code --exact numeric --format json | python3 -c '
+	"$MUSTER" product uneven.npy x.npy uneven_out.npy --force -q -n 3 --code $code --format json | python3 -c '
 import json, sys
 result = json.load(sys.stdin)
 print(result["code"], abs(result["small_rows_error"] - 1.5e8 * result["residual"]) < 1e-12)'
+done
+# --exact numeric is of every row: before the start where rounding alone is too
+# much, in every step where it depends on who answers.
+for code in mds:k=2 mds:k=1 cec:l=2 uncoded; do
+	"$MUSTER" product uneven.npy x.npy uneven_out.npy --force -q -n 3 --code $code --exact numeric >/dev/null
+	echo "$code: exit $?"
+done
+try spread.npy x.npy out.npy -n 5 --code mds:k=2 --exact numeric
+for code in cec:l=2 cec:l=3; do
+	"$MUSTER" product spread.npy B.npy spread_out.npy --force -q -n 5 --code $code --exact numeric --format json | python3 -c '
+import json, sys
+print(json.load(sys.stdin)["small_rows_error"] <= 1e-12)'
 done
 try A.npy B.npy out.npy -n 3 --chaos lie:w1@1
 try A.npy B.npy one.npy -n 2 --code mds:k=1 | sed '/ s a column/d; s/[0-9.]*e[-+][0-9]* at worst$/R at worst/'

@@ -77,6 +77,8 @@ struct coordinator_options {
     struct pool *pool;     /* Borrowed, for long vectors; NULL: none. */
     struct mirror *mirror; /* Borrowed; NULL: none. */
     double largest; /* Codes of data: of all their |values|; 0: not known. */
+    double residual_max;    /* ... of a step at most, where the user wants less
+                               than the code promises; 0: that. */
     slopes_function slopes; /* Codes of data only, ... */
     bends_function bends;   /* ... and HESSVEC only. */
     void *slopes_context;

@@ -206,12 +206,19 @@ void product_step(struct coordinator *c)
     c->products.round = 0;
 }
 
+/* The residual above which a step is not numeric. */
+static double numeric_most(const struct coordinator *c)
+{
+    const double most = code_spec_residual_max(&c->code.spec);
+    const double wanted = c->options.residual_max;
+
+    return wanted > 0 ? fmin(wanted, most) : most;
+}
+
 /* A code that promises nothing waits for nobody. */
 double product_residual_max(const struct coordinator *c)
 {
-    return c->code.exactness == EXACT_APPROX
-               ? HUGE_VAL
-               : code_spec_residual_max(&c->code.spec);
+    return c->code.exactness == EXACT_APPROX ? HUGE_VAL : numeric_most(c);
 }
 
 /* Pieces were decoded as they came. */
@@ -223,9 +230,8 @@ void product_decode(struct coordinator *c, struct total *out)
     out->condition = c->products.condition;
     out->sums = c->products.alone ? c->products.scores : c->gradient;
     out->loss = c->products.loss;
-    out->exactness = out->residual <= code_spec_residual_max(&c->code.spec)
-                         ? EXACT_NUMERIC
-                         : EXACT_APPROX;
+    out->exactness =
+        out->residual <= numeric_most(c) ? EXACT_NUMERIC : EXACT_APPROX;
     out->answered = c->slots_in;
     out->chunks = job->chunks;
     out->rescale = 1;

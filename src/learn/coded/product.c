@@ -177,7 +177,7 @@ static enum err fill_rows(struct dataset *data, const struct memory_rows *a,
 
 /* A block is a sum of rows: of one that is far smaller than another it is added
  * to, that many digits are lost. */
-static void measure_rows(struct setup *setup)
+static void measure_rows(struct setup *setup, const struct recipe *recipe)
 {
     const struct dataset *const data = &setup->data;
     double least = HUGE_VAL, most = 0;
@@ -195,7 +195,9 @@ static void measure_rows(struct setup *setup)
     }
     /* Finite, so that a residual of 0 times it is 0. */
     setup->uneven = fmin(most / least, DBL_MAX);
-    if (setup->uneven > PRODUCT_UNEVEN_MOST)
+    if (workers_class(recipe) == EXACT_NUMERIC)
+        setup->residual_max = CODE_RESIDUAL_MAX / fmax(setup->uneven, 1);
+    else if (setup->uneven > PRODUCT_UNEVEN_MOST)
         setup_note(setup,
                    "rows of A have numbers up to %.1e and only up to %.1e: "
                    "coded, the small ones may be right to %.0e of themselves; "
@@ -203,8 +205,8 @@ static void measure_rows(struct setup *setup)
                    most, least, DBL_EPSILON * setup->uneven);
 }
 
-static enum err take_rows(struct setup *setup, const struct memory_rows *a,
-                          struct why *why)
+static enum err take_rows(struct setup *setup, const struct recipe *recipe,
+                          const struct memory_rows *a, struct why *why)
 {
     const uint32_t rows = (uint32_t)a->rows;
     struct dataset_shape shape = {
@@ -225,7 +227,7 @@ static enum err take_rows(struct setup *setup, const struct memory_rows *a,
         err = check_block(setup, parts, why);
     if (err == ERR_OK) {
         setup_know(setup, &setup->data); /* Many ask. */
-        measure_rows(setup);
+        measure_rows(setup, recipe);
     }
     return err;
 }
@@ -263,7 +265,7 @@ enum err product_load(struct setup *setup, const struct recipe *recipe,
     if (err == ERR_OK)
         err = check_shapes(a, b, why);
     if (err == ERR_OK)
-        err = take_rows(setup, a, why);
+        err = take_rows(setup, recipe, a, why);
     if (err == ERR_OK)
         err = take_columns(b, setup->data.stride, columns, why);
     if (err != ERR_OK)

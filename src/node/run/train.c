@@ -626,6 +626,7 @@ static void describe_core(struct train *train, const struct digest *data)
         .optim = options->optim,
         .scale = train->objective.scale,
         .largest = train->objective.largest,
+        .residual_max = options->residual_max,
         .slopes = slopes,
         .bends = bends,
         .slopes_context = train,

@@ -70,6 +70,7 @@ struct train_options {
     struct code_spec code;
     bool adapt; /* --code auto: begin with `code`, change where it pays ... */
     enum exactness worst;   /* ... within this class. */
+    double residual_max;    /* core/star/coordinator.h; 0: the code's. */
     uint32_t slots;         /* n of the code. */
     uint32_t local_workers; /* Forked here; 0 with --listen alone. */
     uint32_t workers_max;
