@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Commands that README and docs show: all have flags that exist, and those of
 the README's first block do what they say, on small data; trainings that are
-shown with a hash end on it, and the Python example gives what it shows."""
+shown with a hash end on it, the first screen is printed line by line, the
+Python example gives what it shows, and the list of codes has all of them."""
 
+import difflib
 import os
 import re
 import shlex
@@ -11,7 +13,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
-from shown import (LIMIT_S, ROOT, Tap, hashes, matrix, rows,  # noqa: E402
+from shown import (LIMIT_S, MUSTER, ROOT, Tap, hashes, matrix, rows,  # noqa: E402
                    run, together)
 
 # What a page leaves to the reader.
@@ -64,6 +66,56 @@ def python():
     tap.ok(done.returncode == 0, name, done.stdout + done.stderr)
 
 
+SCREEN = """
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import train_test_split
+frame = load_breast_cancer(as_frame=True).frame
+parts = train_test_split(frame, test_size=.3, random_state=0)
+for part, name in zip(parts, ("train.csv", "test.csv")):
+    part.to_csv(name, index=False)
+"""
+
+
+def plain(text):
+    """Without what no two runs have in common: how long a step took."""
+    return re.sub(r"[0-9.]+ s:", "T s:", text)
+
+
+def first_screen():
+    """The README's first training prints what is shown, line by line."""
+    program = "/usr/bin/python3"
+    name = "README: the first screen"
+    if subprocess.run([program, "-c", SCREEN], check=False,
+                      capture_output=True).returncode != 0:
+        tap.skip(name, "no scikit-learn or pandas: tools/deps.sh test")
+        return
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = re.search(r"\n((    .*\n)*    \$ muster train train\.csv.*\n"
+                      r"(    .*\n)*)", text)[1]
+    shown = [line[4:] for line in block.splitlines()]
+    printed = []
+    for line in (line for line in shown if line.startswith("$ ")):
+        done = subprocess.run(shlex.split(line[2:]), check=False, text=True,
+                              executable=MUSTER, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=LIMIT_S)
+        printed += [line, *done.stdout.splitlines()]
+    tap.ok([plain(line) for line in shown] == [plain(line) for line in printed],
+           name, "\n".join(difflib.unified_diff(shown, printed, "shown",
+                                               "printed", lineterm="")))
+
+
+def codes():
+    """Each code that there is has a word in the README's list of them."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    listed = re.search(r"\nCodes decide who holds(.*?)\n\n", text, re.DOTALL)[1]
+    there = [line.split()[0] for line in
+             run(["muster", "codes"]).stdout.split("\n\n")[0].splitlines()]
+    lost = [code for code in there
+            if not re.search(rf"`{code}(:[^`]*)?`", listed)]
+    tap.ok(len(there) > 10 and not lost, "README: all codes are listed",
+           f"missing: {lost}")
+
+
 def table():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     for line in re.findall(r"`(muster simulate --compare [^`]*)`", text):
@@ -89,6 +141,8 @@ for file in ("A.npy", "B.npy"):
 flags()
 first_block()
 hashes(tap, ROOT / "README.md", 2)
+first_screen()
+codes()
 python()
 table()
 sys.exit(tap.done())
