@@ -124,6 +124,24 @@ def diverged(result):
         result.get("end"), result.get("refit", {}).get("end"))
 
 
+def words_follow_virtual(tap, all_data):
+    """Where all runs are of the simulator, or of one process that nobody
+    timed, no word is of real ones; where not, the page says that they are."""
+    wrong = []
+    for name, data in all_data.items():
+        page = Path("out", name, "index.html").read_text()
+        said = re.sub(r"<pre>.*?</pre>", "", page, flags=re.DOTALL)
+        real = any(command["program"] != "muster" or " -n " in command["line"]
+                   for command in data["commands"]
+                   if not command["line"].startswith("simulate"))
+        told = re.search("no virtual form", said) is not None
+        if real != told or (not real and re.search(
+                r"real (runs|seconds|times)|Seconds of a whole run", said)):
+            wrong.append((name, real, told))
+    tap.equal(wrong, [], "with --virtual no page speaks of real runs that "
+              "it has not")
+
+
 def no_run_twice(tap, all_data):
     twice = [line for data in all_data.values()
              for line, times in collections.Counter(
@@ -270,6 +288,7 @@ def main():
     means_of_seeds(tap, Path("out/flexent"))
     all_data = {name: json.loads(Path("out", name, "data.json").read_text())
                 for name in names}
+    words_follow_virtual(tap, all_data)
     no_run_twice(tap, all_data)
     trouble_is_marked(tap, all_data)
     one_thread_each(tap, all_data)
