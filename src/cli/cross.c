@@ -94,11 +94,14 @@ static enum err validate(struct many *many, struct folds *folds,
                          struct trial *trial, struct why *why)
 {
     struct run *const run = many->run;
-    enum err err = many_begin(many, run, why);
+    enum err err =
+        folds_prepare(run->setup, &run->cli->options.recipe, folds, trial, why);
 
+    if (err != ERR_OK)
+        return err; /* Nothing has begun. */
+    err = many_begin(many, run, why);
     if (err == ERR_OK)
-        err = folds_validate(run->setup, &run->cli->options.recipe,
-                             &many->hooks, folds, trial, why);
+        err = trials_run(run->setup, folds, trial, 1, &many->hooks, why);
     many_end(many);
     return err;
 }

@@ -203,9 +203,12 @@ static enum err search(struct many *many, struct grid *grid, bool *good,
     enum err err = grid_parse(grid, recipe_text(recipe, OPT_GRID), why);
 
     if (err == ERR_OK)
-        err = many_begin(many, run, why);
+        err = grid_prepare(grid, run->setup, recipe, why);
+    if (err != ERR_OK)
+        return err; /* Nothing has begun. */
+    err = many_begin(many, run, why);
     if (err == ERR_OK)
-        err = grid_search(grid, run->setup, recipe, &many->hooks, why);
+        err = grid_search(grid, run->setup, &many->hooks, why);
     many_end(many);
     if (err == ERR_OK && run->setup->slots > 0)
         run_keep_said(run); /* If all were over; before the best is taken. */

@@ -477,9 +477,9 @@ enum err trials_run(const struct setup *setup, const struct folds *folds,
     return err;
 }
 
-enum err folds_validate(const struct setup *setup, const struct recipe *recipe,
-                        const struct trial_hooks *hooks, struct folds *folds,
-                        struct trial *trial, struct why *why)
+enum err folds_prepare(const struct setup *setup, const struct recipe *recipe,
+                       struct folds *folds, struct trial *trial,
+                       struct why *why)
 {
     enum err err =
         folds_draw(folds, setup, (uint32_t)recipe_count(recipe, OPT_FOLDS),
@@ -490,7 +490,14 @@ enum err folds_validate(const struct setup *setup, const struct recipe *recipe,
         err = recipe_copy(&trial->recipe, recipe, why);
     if (err == ERR_OK)
         err = trial_init(trial, setup, folds);
-    if (err == ERR_OK)
-        err = trials_run(setup, folds, trial, 1, hooks, why);
     return err;
+}
+
+enum err folds_validate(const struct setup *setup, const struct recipe *recipe,
+                        const struct trial_hooks *hooks, struct folds *folds,
+                        struct trial *trial, struct why *why)
+{
+    const enum err err = folds_prepare(setup, recipe, folds, trial, why);
+
+    return err == ERR_OK ? trials_run(setup, folds, trial, 1, hooks, why) : err;
 }

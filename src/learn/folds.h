@@ -100,9 +100,14 @@ MUST_CHECK enum err trials_run(const struct setup *setup,
                                uint32_t count, const struct trial_hooks *hooks,
                                struct why *why);
 
-/* Cross-validation, all at once: OPT_FOLDS folds drawn from OPT_SEED, and one
- * trial of the recipe.  Both are zeroed before, and closed by the caller after
- * any outcome. */
+/* OPT_FOLDS folds drawn from OPT_SEED, and one trial of the recipe, for
+ * trials_run.  Both are zeroed before, and closed by the caller after any
+ * outcome. */
+MUST_CHECK enum err folds_prepare(const struct setup *setup,
+                                  const struct recipe *recipe,
+                                  struct folds *folds, struct trial *trial,
+                                  struct why *why);
+/* Cross-validation, all at once: both of these. */
 MUST_CHECK enum err folds_validate(const struct setup *setup,
                                    const struct recipe *recipe,
                                    const struct trial_hooks *hooks,

@@ -304,9 +304,8 @@ static void sort(const struct trial *trials, uint32_t count, enum metric metric,
     }
 }
 
-enum err grid_search(struct grid *grid, const struct setup *setup,
-                     const struct recipe *recipe,
-                     const struct trial_hooks *hooks, struct why *why)
+enum err grid_prepare(struct grid *grid, const struct setup *setup,
+                      const struct recipe *recipe, struct why *why)
 {
     enum err err = make_folds(grid, setup, recipe, why);
 
@@ -318,9 +317,15 @@ enum err grid_search(struct grid *grid, const struct setup *setup,
         return ERR_NOMEM;
     for (uint32_t i = 0; i < grid->count && err == ERR_OK; i++)
         err = make_trial(grid, i, setup, recipe, why);
-    if (err == ERR_OK)
-        err = trials_run(setup, &grid->folds, grid->trial, grid->count, hooks,
-                         why);
+    return err;
+}
+
+enum err grid_search(struct grid *grid, const struct setup *setup,
+                     const struct trial_hooks *hooks, struct why *why)
+{
+    const enum err err =
+        trials_run(setup, &grid->folds, grid->trial, grid->count, hooks, why);
+
     if (err == ERR_OK)
         sort(grid->trial, grid->count, setup->metric, grid->order);
     return err;

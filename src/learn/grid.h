@@ -28,7 +28,7 @@ struct grid {
     struct axis axis[GRID_AXES_MAX];
     uint32_t axes;
     uint32_t count; /* Of combinations: product of the counts. */
-    /* Made by grid_search: */
+    /* Made by grid_prepare: */
     struct folds folds;
     struct trial *trial; /* One for each combination. */
     uint32_t *order;     /* The best first. */
@@ -41,9 +41,12 @@ MUST_CHECK enum err grid_check(struct recipe *recipe, struct why *why);
 /* The text, over anything; close what it made. */
 MUST_CHECK enum err grid_parse(struct grid *grid, const char *text,
                                struct why *why);
+/* What is to be trained: all that can be wrong with options, labels and rows is
+ * told here, before there is a folder, a worker or a hash of the rows. */
+MUST_CHECK enum err grid_prepare(struct grid *grid, const struct setup *setup,
+                                 const struct recipe *recipe, struct why *why);
 /* Train and judge all. */
 MUST_CHECK enum err grid_search(struct grid *grid, const struct setup *setup,
-                                const struct recipe *recipe,
                                 const struct trial_hooks *hooks,
                                 struct why *why);
 /* Make the best combination that of setup and recipe, for all rows. */

@@ -107,7 +107,8 @@ static void test_grid(void **state)
     assert_int_equal(grid_check(&recipe, &why), ERR_OK);
     assert_int_equal(grid_parse(&grid, recipe_text(&recipe, OPT_GRID), &why),
                      ERR_OK);
-    assert_int_equal(grid_search(&grid, &setup, &recipe, &hooks, &why), ERR_OK);
+    assert_int_equal(grid_prepare(&grid, &setup, &recipe, &why), ERR_OK);
+    assert_int_equal(grid_search(&grid, &setup, &hooks, &why), ERR_OK);
     assert_int_equal(grid.count, 4);
     assert_int_equal(done, 20);
     for (uint32_t i = 1; i < grid.count; i++)

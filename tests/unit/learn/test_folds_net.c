@@ -172,8 +172,8 @@ static void test_grid(void **state)
     assert_int_equal(grid_check(&recipe, &why), ERR_OK);
     assert_int_equal(grid_parse(&grid, recipe_text(&recipe, OPT_GRID), &why),
                      ERR_OK);
-    assert_int_equal(grid_search(&grid, &setup, &recipe, &nobody, &why),
-                     ERR_OK);
+    assert_int_equal(grid_prepare(&grid, &setup, &recipe, &why), ERR_OK);
+    assert_int_equal(grid_search(&grid, &setup, &nobody, &why), ERR_OK);
     compare(false, &grid.folds, &grid.trial[0], again);
     /* The best on all rows is that of who says so at once. */
     assert_int_equal(grid_take_best(&grid, &setup, &recipe, &why), ERR_OK);
