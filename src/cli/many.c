@@ -15,6 +15,9 @@
 
 #define KEPT_MAX 4096u
 
+static const char *const files[] = {SEARCH_FILE};
+const struct names many_names = NAMES_OF(files);
+
 /* Quick ones are over before a line could be read.  One call a line: other
  * threads speak too. */
 static void done(void *context, const struct trial *trial, uint32_t fold)

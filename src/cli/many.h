@@ -6,6 +6,7 @@
 #define CLI_MANY_H
 
 #include "cli/cli.h"
+#include "core/run/names.h"
 #include "learn/folds.h"
 
 struct run;
@@ -31,6 +32,7 @@ void many_close(struct many *many);
 /* What a search with workers came to, in its folder, for `muster status`; of
  * one whose best is trained on all rows that training tells. */
 #define SEARCH_FILE "search.json"
+extern const struct names many_names;
 void many_keep(const struct run *run, const struct trial *best,
                uint32_t trainings);
 

@@ -16,6 +16,7 @@
 #include "data/read/memory.h"
 #include "data/read/npy.h"
 #include "learn/coded/product.h"
+#include "learn/series/claims.h"
 #include "node/host/format.h"
 #include "os/clock.h"
 #include "os/file/output.h"
@@ -115,7 +116,7 @@ static enum err prepare(struct product *product, struct why *why)
         err = fit_go_on(&options->recipe, why);
     product->folder = option_text(options, OPT_OUT);
     if (err == ERR_OK && product->folder != NULL)
-        err = format_free(product->folder, why);
+        err = claims_free(product->folder, NULL, why);
     if (err == ERR_OK)
         err = product_workers(&product->setup, &options->recipe, why);
     if (err == ERR_OK)

@@ -13,8 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/many.h"
 #include "cli/run.h"
 #include "core/run/store.h"
+#include "learn/series/claims.h"
 #include "learn/workers.h"
 #include "node/fixed/mpi.h"
 #include "node/host/format.h"
@@ -204,6 +206,10 @@ static enum err read_own_options(struct run *run, struct why *why)
 
 enum err run_choose_folder(struct run *run, struct why *why)
 {
+    static const char *const files[] = {CONFIG_FILE};
+    static const struct names own = NAMES_OF(files);
+    static const struct names *const claims[] = {&own, &many_names,
+                                                 &history_names, NULL};
     struct options *options = &run->cli->options;
     const char *out = option_text(options, OPT_OUT);
     enum err err;
@@ -226,7 +232,7 @@ enum err run_choose_folder(struct run *run, struct why *why)
                        "--out %.200s: there is a run in it; add --resume to go "
                        "on with it, or choose another folder",
                        out);
-    return format_free(out, why);
+    return claims_free(out, claims, why);
 }
 
 /* Its name, if it is one that we chose; else NULL. */

@@ -16,6 +16,7 @@
 #include "learn/facts.h"
 #include "learn/family/family.h"
 #include "learn/ring/kit.h"
+#include "learn/series/claims.h"
 #include "learn/workers.h"
 #include "node/fixed/alone.h"
 #include "node/fixed/noise.h"
@@ -62,7 +63,7 @@ static enum err open_keep(struct fit *fit, bool resume, struct why *why)
     if (err != ERR_OK)
         return err;
     config = config_digest(fit->setup);
-    err = resume ? ERR_OK : format_free(folder, why);
+    err = resume ? ERR_OK : claims_free(folder, NULL, why);
     if (err != ERR_OK)
         return err;
     if (!resume)
@@ -344,7 +345,7 @@ static enum err fit_workers(const struct fit *fit, struct train_result *result,
         const bool begins = !options.resume && !fit->passing;
 
         if (begins)
-            err = format_free(fit->folder, why);
+            err = claims_free(fit->folder, NULL, why);
         if (err == ERR_OK && begins)
             facts_write(fit->setup, fit->folder);
         if (err == ERR_OK)

@@ -16,6 +16,25 @@ begin train result $gd -n 2 --topology ring --out .
 begin train result $gd -n 2 -v 2 --out .
 rows | cmp - result && ls
 cd ..
+# So has every name that a run or a search leaves in its folder, of any number.
+rows >rows.svm
+begin train rows.svm $gd --out of_one
+begin train rows.svm $gd -n 2 --out of_star
+begin train rows.svm $gd -n 2 --topology ring --out of_ring
+begin train rows.svm $gd -n 2 -v 2 --out of_search
+for name in $(ls of_one of_star of_ring of_search | grep -v ':$' | sort -u) \
+    scores-7-12 w31 history.9.json trial-3-4 parts
+do
+    case $name in
+    lock|format|launch.lock|run.token) continue ;; # A folder of ours has them.
+    esac
+    mkdir "of.$name"
+    echo mine >"of.$name/$name"
+    "$MUSTER" train rows.svm $gd --out "of.$name" -q >/dev/null 2>&1 ||
+        echo "$name: refused"
+    [ "$(cat "of.$name/$name")" = mine ] && [ "$(ls "of.$name")" = "$name" ] ||
+        echo "$name: lost, or not alone"
+done
 # What has other names stays, and a folder that a run has left is begun anew.
 mkdir mine
 rows | tee mine/rows.svm >mine/notes

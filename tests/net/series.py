@@ -111,6 +111,7 @@ def broken_disk(tap):
     tap.ok(result["exit"] == 1 and "broken/scores-" in result.get("error", ""),
            "a training that cannot be written down ends the search", result)
     os.makedirs("last/scores-0-1")
+    open("last/lock", "w").close()
     result = Train(*ROWS, "-v", 2, "--steps", 3, "-n", 2, "--out",
                    "last").finish()
     tap.ok(result["exit"] == 1 and "last/scores-" in result.get("error", ""),

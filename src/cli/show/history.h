@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "core/run/names.h"
 #include "core/trace.h"
 
 #define HISTORY_STEPS   2000u
@@ -23,6 +24,9 @@
 #define HISTORY_WORKERS 1024u /* More are not told apart. */
 #define HISTORY_EVENTS  500u
 #define HISTORY_PARTS   1000u /* Starts of one run. */
+
+/* Its files in the run's folder. */
+extern const struct names history_names;
 
 /* One worker in one step. */
 struct history_cell {

@@ -13,6 +13,9 @@
 #define WRITE_US (30 * SECOND_US)
 #define SHARE    50 /* A write of 1 ms has 50 ms to itself. */
 
+static const char *const files[] = {"history.#.json"};
+const struct names history_names = NAMES_OF(files);
+
 /* The first free number; a run that is resumed has one for each start. */
 void history_choose(struct run *run)
 {

@@ -24,8 +24,9 @@
 static const char *const checkpoint_file[2] = {"checkpoint.0", "checkpoint.1"};
 
 /* The journal last: without it there is no run. */
-const char *const store_files[STORE_FILES] = {
-    "checkpoint.0", "checkpoint.1", CHECKPOINT_TMP, JOURNAL_TMP, JOURNAL_FILE};
+static const char *const files[] = {"checkpoint.0", "checkpoint.1",
+                                    CHECKPOINT_TMP, JOURNAL_TMP, JOURNAL_FILE};
+const struct names store_names = NAMES_OF(files);
 
 size_t checkpoint_bytes(size_t state_size)
 {

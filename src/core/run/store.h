@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "core/run/journal.h"
+#include "core/run/names.h"
 
 /* Why a run is not resumed whose journal has another config. */
 #define STORE_OTHER_CONFIG                                                     \
@@ -36,9 +37,9 @@ struct checkpoint {
     size_t state_size;
 };
 
-/* All that a store has in its folder, besides what others put there. */
-#define STORE_FILES 5u
-extern const char *const store_files[STORE_FILES];
+/* All that a store has in its folder, besides what others put there: in the
+ * order in which they may be removed, the journal last. */
+extern const struct names store_names;
 
 size_t checkpoint_bytes(size_t state_size); /* Without the digest. */
 /* Where the state goes in `out`: it may be written there at once. */

@@ -29,6 +29,9 @@
 #define HEAD_SIZE   (sizeof HEAD - 1 + DIGEST_TEXT) /* With its end. */
 #define BOOK_MAX    (UINT64_C(1) << 30)             /* Millions of lines. */
 
+static const char *const files[] = {SERIES_FILE, PARTIAL, "scores-#-#"};
+const struct names logbook_names = NAMES_OF(files);
+
 struct logbook {
     struct folder folder;
     const char *path; /* As the caller calls the folder. */

@@ -19,6 +19,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "core/run/names.h"
 #include "optim/optim.h"
 
 /* What one training came to. */
@@ -34,6 +35,9 @@ struct entry {
 };
 
 struct logbook;
+
+/* Its files in the folder. */
+extern const struct names logbook_names;
 
 /* In a folder that this process holds.  `plan` names all that is trained: a
  * logbook of another plan is ERR_MISMATCH, a damaged one ERR_FORMAT. */

@@ -18,6 +18,9 @@
 
 #define NAME_SIZE_MAX 32u
 
+static const char *const folders[] = {"trial-#-#"};
+const struct names series_names = NAMES_OF(folders);
+
 struct series {
     struct series_options options;
     const struct trial *trials; /* All of them. */
@@ -200,23 +203,20 @@ static enum err open_folder(const char *path, struct why *why)
     return err;
 }
 
-/* `own` itself, or what a killed process left beside it. */
-static bool is_named(const char *name, const char *own)
+/* Does a run write such a file into its folder?  Or did a process that was
+ * killed leave it beside one, as NAME.tmp.NUMBER? */
+static bool is_ours(const char *file)
 {
-    const size_t length = strlen(own);
+    static const struct names *const owners[] = {&store_names, &format_names,
+                                                 &result_names};
+    const char *const end = strstr(file, ".tmp.");
+    char name[NAME_SIZE_MAX];
+    bool ours = false;
 
-    return strncmp(name, own, length) == 0 &&
-           (name[length] == '\0' || strncmp(name + length, ".tmp.", 5) == 0);
-}
-
-/* Does a run write such a file into its folder? */
-static bool is_ours(const char *name)
-{
-    bool ours = is_named(name, RESULT_FILE) || is_named(name, FORMAT_FILE) ||
-                is_named(name, FACTS_FILE);
-
-    for (size_t i = 0; !ours && i < STORE_FILES; i++)
-        ours = is_named(name, store_files[i]);
+    (void)snprintf(name, sizeof name, "%.*s",
+                   (int)(end != NULL ? end - file : NAME_SIZE_MAX), file);
+    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++)
+        ours |= names_have(owners[i], name);
     return ours;
 }
 

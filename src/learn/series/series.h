@@ -42,6 +42,9 @@ struct series_options {
 
 struct series;
 
+/* Of trainings, in the folder; those of the logbook are its own. */
+extern const struct names series_names;
+
 MUST_CHECK enum err series_open(const struct series_options *options,
                                 struct series **series, struct why *why);
 void series_close(struct series *series); /* Accepts NULL. */

@@ -15,7 +15,11 @@
 #include "node/host/ways.h"
 #include "os/file/file.h"
 
-#define TEXT_SIZE 32u
+#define TEXT_SIZE  32u
+#define CLASH_SIZE 256u /* Of a name in a folder, with its end. */
+
+static const char *const files[] = {FORMAT_FILE, FACTS_FILE};
+const struct names format_names = NAMES_OF(files);
 
 /* Row i is format i + 1; the last one is ours.  Folders without a number are
  * of the first. */
@@ -115,28 +119,40 @@ static bool has(const char *folder, const char *name)
     return file_exists(path);
 }
 
-enum err format_free(const char *folder, struct why *why)
+/* The first in the order of letters: folders have none. */
+struct clash {
+    const struct names *const *owners;
+    char name[CLASH_SIZE]; /* "": none. */
+};
+
+static void look_at(void *context, const char *name)
 {
-    /* But for TOKEN_FILE, which `muster launch` puts there before. */
-    static const char *const ours[] = {
-        CONFIG_FILE,      FACTS_FILE,     RESULT_FILE,   ADDRESS_FILE,
-        "checkpoint.0",   "checkpoint.1", "journal.tmp", "checkpoint.tmp",
-        "history.1.json", "ring",         "search.json", "scores-new",
-        "scores-0-0",     "trial-0-0",    "w0"};
+    struct clash *const clash = context;
+
+    if (clash->name[0] != '\0' && strcmp(name, clash->name) >= 0)
+        return;
+    for (size_t i = 0; clash->owners[i] != NULL; i++)
+        if (names_have(clash->owners[i], name))
+            (void)snprintf(clash->name, sizeof clash->name, "%s", name);
+}
+
+enum err format_free(const char *folder, const struct names *const *owners,
+                     struct why *why)
+{
+    struct clash clash = {.owners = owners};
 
     if (!file_exists(folder) || has(folder, LOCK_FILE) ||
         has(folder, LAUNCH_FILE) || has(folder, FORMAT_FILE) ||
         format_holds_run(folder) || file_check_folder(folder, NULL) != ERR_OK)
         return ERR_OK; /* Whose folder it is, format_take says. */
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
-        if (has(folder, ours[i]))
-            return why_set(why, ERR_EXISTS,
-                           "%.200s: no run is in this folder, but a file named "
-                           "%s, which a run would write over; choose another "
-                           "--out, a new folder say",
-                           folder, ours[i]);
-    }
-    return ERR_OK;
+    file_names(folder, look_at, &clash);
+    if (clash.name[0] == '\0')
+        return ERR_OK;
+    return why_set(why, ERR_EXISTS,
+                   "%.200s: no run is in this folder, but a file named %s, "
+                   "which a run would write over; choose another --out, a new "
+                   "folder say",
+                   folder, clash.name);
 }
 
 enum err format_write(const char *folder, struct why *why)

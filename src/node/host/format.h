@@ -13,12 +13,17 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "core/run/names.h"
 
 #define FORMAT_FILE "format"
 #define SERIES_FILE "series" /* Of many trainings: learn/series/logbook.h. */
 
 #define CONFIG_FILE "config" /* What `muster train` was asked for. */
 #define FACTS_FILE  "facts"  /* What the run is of: learn/facts.h. */
+
+/* But for SERIES_FILE, which is the logbook's, and CONFIG_FILE, the command
+ * line's. */
+extern const struct names format_names;
 
 /* Is there a run in it, or a series, to go on with? */
 bool format_holds_run(const char *folder);
@@ -28,10 +33,13 @@ bool format_holds_run(const char *folder);
  * run at all, which is for the caller to say. */
 MUST_CHECK enum err format_check(const char *folder, struct why *why);
 /* May a new run begin in it?  ERR_EXISTS, with a sentence, if somebody else's
- * files there have names that a run or a search writes over or removes.  A
- * folder that has a lock of ours or a format's number is ours, whatever became
- * of the run. */
-MUST_CHECK enum err format_free(const char *folder, struct why *why);
+ * files there have names of one of the owners, which NULL ends: such a file a
+ * run or a search would write over or remove.  A folder that has a lock of ours
+ * or a format's number is ours, whatever became of the run.  All owners are in
+ * learn/series/claims.h. */
+MUST_CHECK enum err format_free(const char *folder,
+                                const struct names *const *owners,
+                                struct why *why);
 /* For a new run. */
 MUST_CHECK enum err format_write(const char *folder, struct why *why);
 void format_remove(const char *folder);

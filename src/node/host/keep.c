@@ -211,8 +211,8 @@ void keep_discard(struct keep *keep)
 {
     char path[FILE_PATH_SIZE];
 
-    for (size_t i = 0; i < STORE_FILES; i++) {
-        file_path_in(keep->path, store_files[i], path);
+    for (size_t i = 0; i < store_names.count; i++) {
+        file_path_in(keep->path, store_names.name[i], path);
         file_remove(path);
     }
 }

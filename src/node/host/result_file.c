@@ -19,6 +19,9 @@
     (RESULT_HEAD + sizeof(struct coordinator_stats) +                          \
      SUM_DIMS_MAX * sizeof(double) + DIGEST_BYTES)
 
+static const char *const files[] = {RESULT_FILE};
+const struct names result_names = NAMES_OF(files);
+
 static size_t result_size(uint32_t dims)
 {
     return RESULT_HEAD + sizeof(struct coordinator_stats) +

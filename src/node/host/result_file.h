@@ -12,9 +12,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/run/names.h"
 #include "core/star/coordinator.h"
 
 #define RESULT_FILE "result"
+extern const struct names result_names;
 
 struct run_result {
     enum err err; /* ERR_OK: finished; ERR_CANCELLED: stopped. */

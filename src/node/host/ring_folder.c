@@ -11,6 +11,9 @@
 
 #define RING_FILE "ring"
 
+static const char *const files[] = {RING_FILE, "w#"};
+const struct names ring_names = NAMES_OF(files);
+
 enum err ring_folder_mark(const char *out, struct why *why)
 {
     static const char text[] = "w0, w1, ...: one folder for each peer\n";

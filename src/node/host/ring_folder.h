@@ -13,7 +13,10 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "core/run/names.h"
 #include "os/file/file.h"
+
+extern const struct names ring_names;
 
 /* From now on it holds such a run, ... */
 MUST_CHECK enum err ring_folder_mark(const char *out, struct why *why);

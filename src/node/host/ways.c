@@ -19,6 +19,9 @@
 #define ADDRESS_MAX  4096u
 #define MARK_LETTERS 512
 
+static const char *const files[] = {ADDRESS_FILE};
+const struct names ways_names = NAMES_OF(files);
+
 void ways_own_name(char name[NAME_SIZE])
 {
     char host[NET_HOST_SIZE];

@@ -20,6 +20,7 @@
 
 #include "base/err.h"
 #include "core/msg.h"
+#include "core/run/names.h"
 #include "os/net/net.h"
 #include "os/net/token.h"
 
@@ -29,6 +30,9 @@
 #define TOKEN_FILE   "run.token"
 #define LOCK_FILE    "lock"        /* Held by the run while it is going on. */
 #define LAUNCH_FILE  "launch.lock" /* By its launcher: cli/launch/engine.h. */
+/* But for the key, which `muster launch` puts there before, and locks, which
+ * are written to by nobody. */
+extern const struct names ways_names;
 
 struct ways {
     struct net_address addresses[WAYS_MAX];

@@ -19,6 +19,9 @@
 #define HOME_BYTES (DIGEST_BYTES + 4u)
 #define FILE_MAX   ROLL_PARTS_MAX(DIMS_MAX)
 
+static const char *const files[] = {PARTS_FILE};
+const struct names parts_names = NAMES_OF(files);
+
 void parts_close(struct parts *parts)
 {
     mem_free(parts->homes);

@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "core/homes.h"
 #include "core/roll.h"
+#include "core/run/names.h"
 #include "data/rows/dataset.h"
 #include "model/linear/bounds.h"
 #include "model/linear/problem.h"
@@ -35,6 +36,9 @@ struct parts {
     double *labels;       /* Ascending; none: numbers. */
     struct bounds bounds; /* Of a network: none, of no dims. */
 };
+
+/* Its file in the run's folder. */
+extern const struct names parts_names;
 
 void parts_close(struct parts *parts); /* Zeroed is safe. */
 /* Give each home its chunks.  ERR_TOOBIG: there are too many. */
