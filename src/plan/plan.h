@@ -24,7 +24,7 @@
 #include "plan/delay_trace.h"
 
 #define PLAN_GAIN_MIN  .08 /* Less is not worth a change. */
-#define PLAN_WHY_BYTES 320u
+#define PLAN_WHY_BYTES 512u
 #define PLAN_BLOCKS    20u /* Of steps, for confidence intervals. */
 
 struct plan_options {

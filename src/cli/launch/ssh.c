@@ -288,7 +288,9 @@ static const char *last_words(const struct station *station,
         if (from != NULL)
             part = from + 2;
     }
-    (void)snprintf(text, TOLD_SIZE, "%s", part);
+    used = strlen(part);
+    CHECK(used <= most);
+    memcpy(text, part, used + 1);
     return text;
 }
 

@@ -104,13 +104,15 @@ static enum err look(struct disk *disk, const char *name,
                      struct checkpoint *found, struct digest *said)
 {
     uint8_t head[CHECKPOINT_HEAD];
-    struct reader in = reader_on(head, sizeof head);
+    struct reader in;
     uint8_t end[DIGEST_BYTES + 1];
     size_t got;
     enum err err = disk->ops->read_at(disk, name, 0, head, sizeof head, &got);
 
-    if (err == ERR_OK)
-        err = got < sizeof head ? ERR_FORMAT : get_head(&in, found);
+    if (err != ERR_OK || got < sizeof head)
+        return err != ERR_OK ? err : ERR_FORMAT;
+    in = reader_on(head, sizeof head);
+    err = get_head(&in, found);
     if (err == ERR_OK)
         err =
             disk->ops->read_at(disk, name, checkpoint_bytes(found->state_size),

@@ -11,7 +11,7 @@
 
 #include "learn/watch/progress.h"
 
-#define WAITING_TEXT 256u
+#define WAITING_TEXT 384u
 
 struct waiting {
     uint32_t wanted;  /* Workers to begin with. */
