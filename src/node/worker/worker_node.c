@@ -18,6 +18,7 @@
 #include "node/host/posting.h"
 #include "node/host/preempt.h"
 #include "node/host/self.h"
+#include "node/worker/in_loop.h"
 #include "node/worker/peer_server.h"
 #include "os/clock.h"
 #include "os/log.h"
@@ -32,17 +33,8 @@
 #define ACTIONS_FIRST 32u
 #define RETRY_US      (10 * MS_US)
 #define RETRY_MAX_US  (500 * MS_US)
-#define QUICK_US      1000 /* Not worth a thread's waking; a CANCEL waits. */
-/* Nor is as much if the loop has nothing else to do: vectors lie on the board,
- * so that none is to be sent, the round has no other piece that might be
- * dropped, and nobody cancels, as the first pieces of every so many show, which
- * a thread computes.  (A CANCEL that comes after a piece is no longer told of.)
- */
-#define CALM_US     4000
-#define CALM_PIECES 64u
-#define CALM_LOOKS  8u
-#define FINISH_US   SECOND_US
-#define INBOX       UINT64_MAX /* `kept` of a round that lies there. */
+#define FINISH_US     SECOND_US
+#define INBOX         UINT64_MAX /* `kept` of a round that lies there. */
 
 struct node {
     const struct worker_node_options *options;
@@ -86,12 +78,9 @@ struct node {
     bool lie;         /* --chaos lie: what is computed is made wrong. */
     enum err compute_err;
     int64_t compute_us;
-    int64_t chunk_ns; /* What one chunk took last; 0: not known ... */
-    enum evaluation_kind chunk_kind; /* ... if this is asked for. */
-    uint32_t calm;                   /* Pieces since one was cancelled. */
+    struct in_loop in_loop;
     bool due;        /* A piece is to be computed here and now. */
-    int64_t kept_us; /* The loop has been kept by such pieces, ... */
-    int64_t here_us; /* ... since the start. */
+    int64_t here_us; /* So long such pieces have taken since the start. */
     struct flag cancel;
 
     struct self self;
@@ -472,31 +461,10 @@ static void compute_work(void *context)
     node->compute_us = clock_now_us() - began;
 }
 
-/* The last piece tells how long the next one takes. */
 static void note_speed(struct node *node)
 {
-    if (node->compute_err != ERR_OK)
-        return;
-    node->chunk_ns =
-        1 + node->compute_us * 1000 / (node->work.end - node->work.first);
-    node->chunk_kind = node->work.what.kind;
-}
-
-/* How long the loop may be kept. */
-static int64_t quick_us(const struct node *node)
-{
-    return node->posts && node->core.queue_count == 1 &&
-                   node->calm % CALM_PIECES >= CALM_LOOKS
-               ? CALM_US
-               : QUICK_US;
-}
-
-static bool is_quick(const struct node *node)
-{
-    const int64_t chunks = node->work.end - node->work.first;
-
-    return node->chunk_ns > 0 && node->work.what.kind == node->chunk_kind &&
-           chunks <= quick_us(node) * 1000 / node->chunk_ns;
+    if (node->compute_err == ERR_OK)
+        in_loop_note(&node->in_loop, &node->work, node->compute_us);
 }
 
 /* Of a large model a worker has three vectors: the weights, sums that are
@@ -573,9 +541,10 @@ static void compute_done(void *context)
 
 static void start_compute(struct node *node)
 {
-    node->due = node->evaluator->ops->anywhere && is_quick(node) &&
-                node->kept_us < quick_us(node);
-    node->calm++;
+    const bool idle = node->posts && node->core.queue_count == 1;
+
+    node->due = in_loop_takes(&node->in_loop, &node->work, idle) &&
+                node->evaluator->ops->anywhere;
     if (!node->due)
         task_start(node->task);
     listener_expect(node->bell, node->due);
@@ -611,7 +580,7 @@ static void do_compute(struct node *node, const struct action *action)
 static void do_cancel(struct node *node)
 {
     flag_raise(&node->cancel);
-    node->calm = 0;
+    in_loop_cancelled(&node->in_loop);
     node->called_off = node->stalled;
     node->due = node->due || node->stalled;
     node->stalled = false;
@@ -957,8 +926,7 @@ static void step(struct node *node, const struct event *event)
         carry_out(node, &node->actions.list[i]);
 }
 
-/* A quick piece: to wake the compute thread and to be woken by it would take
- * longer.  The loop is kept for QUICK_US or two (CALM_US), no more. */
+/* A quick piece; the loop is kept for QUICK_US or two (CALM_US), no more. */
 static void compute_here(struct node *node)
 {
     struct event event = {.kind = EVENT_COMPUTED, .err = ERR_CANCELLED};
@@ -967,7 +935,7 @@ static void compute_here(struct node *node)
     if (!node->called_off) {
         compute_work(node);
         note_speed(node);
-        node->kept_us += node->compute_us;
+        in_loop_kept(&node->in_loop, node->compute_us);
         node->here_us += node->compute_us;
         event = computed(node);
     }
@@ -981,7 +949,7 @@ static void feed(struct node *node, const struct event *event)
 {
     if (farewell_begun(&node->farewell))
         return;
-    node->kept_us = 0;
+    in_loop_looked(&node->in_loop);
     if (!node->finished && event != NULL)
         step(node, event);
     while (node->due && !node->finished)
