@@ -9,6 +9,7 @@
 #include "cli/many.h"
 #include "cli/report/report_data.h"
 #include "code/preset.h"
+#include "learn/series/logbook.h"
 #include "node/host/format.h"
 #include "node/host/ways.h"
 #include "node/run/client.h"
@@ -186,12 +187,19 @@ static json_t *load_search(const char *where)
 static bool show_search(const struct cli *cli, const char *where)
 {
     char path[FILE_PATH_SIZE];
+    struct why why = {0};
     json_t *search;
+    enum err err;
 
     file_path_in(where, SERIES_FILE, path);
     if (!file_exists(path))
         return false;
     search = load_search(where);
+    err = search == NULL ? logbook_check(where, &why) : ERR_OK;
+    if (err != ERR_OK) { /* --resume would not go on. */
+        (void)say_why(cli, err, &why);
+        return true;
+    }
     if (cli->json)
         say_json(json_pack("{s:b, s:b, s:O?}", "running", 0, "finished",
                            (int)(search != NULL), "search", search));

@@ -301,6 +301,18 @@ static enum err begin_book(struct logbook *book, const char *head)
     return err == ERR_OK ? disk->ops->sync_folder(disk) : err;
 }
 
+/* ERR_OK, or the sentence for what reading came to. */
+static enum err say_unread(const struct logbook *book, enum err err,
+                           struct why *why)
+{
+    if (err == ERR_DENIED)
+        return say_not_plain(book, SERIES_FILE, why);
+    return err == ERR_OK || err == ERR_MISMATCH || err == ERR_FORMAT
+               ? err
+               : why_set(why, err, "%.200s/" SERIES_FILE ": %s", book->path,
+                         err_text(err));
+}
+
 static enum err open_book(struct logbook *book, const struct digest *plan,
                           struct why *why)
 {
@@ -324,12 +336,28 @@ static enum err open_book(struct logbook *book, const struct digest *plan,
         err = read_book(book, head, (char *)text, size, why);
         mem_free(text);
     }
-    if (err == ERR_DENIED)
-        return say_not_plain(book, SERIES_FILE, why);
-    return err == ERR_OK || err == ERR_MISMATCH || err == ERR_FORMAT
-               ? err
-               : why_set(why, err, "%.200s/" SERIES_FILE ": %s", book->path,
-                         err_text(err));
+    return say_unread(book, err, why);
+}
+
+enum err logbook_check(const char *folder, struct why *why)
+{
+    struct logbook book = {.path = folder,
+                           .folder = {.fd = -1, .append_fd = -1}};
+    char head[HEAD_SIZE];
+    size_t got = 0;
+    enum err err = folder_open(&book.folder, folder, why);
+
+    if (err != ERR_OK)
+        return err;
+    err = bound_book(&book, why);
+    if (err == ERR_OK)
+        err = disk_of(&book)->ops->read_at(disk_of(&book), SERIES_FILE, 0, head,
+                                           sizeof head, &got);
+    if (err == ERR_OK && !is_head(head, got))
+        err = damaged(&book, "its first line is not one of ours", why);
+    err = say_unread(&book, err, why);
+    folder_close(&book.folder);
+    return err;
 }
 
 enum err logbook_open(const char *folder, const struct digest *plan,

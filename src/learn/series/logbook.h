@@ -45,6 +45,10 @@ MUST_CHECK enum err logbook_open(const char *folder, const struct digest *plan,
                                  struct logbook **book, struct why *why);
 void logbook_close(struct logbook *book); /* Accepts NULL. */
 
+/* Would a run find a logbook there that it could go on with, of whatever plan?
+ * Nothing is written.  ERR_FORMAT, ERR_DENIED, ERR_NOTFOUND, ERR_IO. */
+MUST_CHECK enum err logbook_check(const char *folder, struct why *why);
+
 /* How many trainings are over. */
 uint32_t logbook_count(const struct logbook *book);
 /* NULL: it is not over. */
