@@ -34,3 +34,12 @@ says ranks --remote muster -- train gen:gmm
 ls
 "$MUSTER" launch ssh --hosts a -- train --help | head -n 1
 "$MUSTER" launch ssh --hosts a -- train gen:gmm --steps 7 --print-config | grep steps
+# All that is wrong is told, of the engine's words and of the job's.
+says ssh --hosts a -- train gen:gmm --stps 3 --otpim gd --lr x
+says slurm --hots a --treads 3 -- train gen:gmm --stps 3
+says slurm --hosts a --restart --ssh-config b -- train gen:gmm --stps 3
+says ranks --hosts a --print -- train gen:gmm --stps 3 --otpim gd
+says ssh --hosts a:0 -- train gen:gmm --stps 3 --topology ring
+says ssh -- train gen:gmm --topology ring -n 4
+says ssh --hsts a -- train gen:gmm --format json
+"$MUSTER" launch ssh --hosts a:0 --format json -- train gen:gmm --stps 3 2>&1

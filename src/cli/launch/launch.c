@@ -47,18 +47,44 @@ static enum err refuse_option(int id, struct why *why)
                    names);
 }
 
+/* The first thing that is wrong; those behind it are told with it. */
+struct trouble {
+    enum err err;
+    struct why why;
+};
+
+static void add(struct launch *launch, enum err err, const struct why *why,
+                struct trouble *trouble)
+{
+    if (err == ERR_OK)
+        return;
+    if (trouble->err == ERR_OK)
+        *trouble = (struct trouble){err, *why};
+    else
+        options_note(&launch->cli->options, why);
+}
+
+/* Is it named by an engine that comes before, too? */
+static bool is_seen(size_t engine, int id)
+{
+    for (size_t i = 0; i < engine; i++)
+        if (engine_takes(engines[i], id))
+            return true;
+    return false;
+}
+
 /* What another engine would understand is not passed over in silence. */
-static enum err check_options(const struct launch *launch, struct why *why)
+static void check_options(struct launch *launch, struct trouble *trouble)
 {
     for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
         for (uint32_t k = 0; k < ENGINE_OPTIONS; k++) {
             const int id = engines[i]->options[k];
+            struct why why = {0};
 
             if (id != 0 && !engine_takes(launch->engine, id) &&
-                option_given(&launch->cli->options, id))
-                return refuse_option(id, why);
+                !is_seen(i, id) && option_given(&launch->cli->options, id))
+                add(launch, refuse_option(id, &why), &why, trouble);
         }
-    return ERR_OK;
 }
 
 static enum err check_job(const struct launch *launch, struct why *why)
@@ -265,24 +291,40 @@ static bool only_asks(struct launch *launch)
     return true;
 }
 
+/* All that is wrong with the words, of the engine and of the job. */
+static enum err parse(struct launch *launch, struct why *why)
+{
+    const struct options *const job = &launch->job.options;
+    struct trouble trouble = {.err = check_job(launch, why)};
+    struct why found = {0};
+    enum err err;
+
+    if (trouble.err != ERR_OK)
+        return trouble.err;
+    check_options(launch, &trouble);
+    add(launch, launch->engine->parse(launch, &found), &found, &trouble);
+    err = parse_job(launch, &found);
+    add(launch, err, &found, &trouble);
+    for (uint32_t i = 0; i < job->other_count; i++)
+        add(launch, err, &job->others[i], &trouble);
+    if (err == ERR_OK && !option_flag(job, OPT_HELP) &&
+        !option_flag(job, OPT_PRINT_CONFIG)) {
+        add(launch, check_topology(launch, &found), &found, &trouble);
+        add(launch, check_local(launch, &found), &found, &trouble);
+    }
+    if (trouble.err != ERR_OK)
+        *why = trouble.why;
+    return trouble.err;
+}
+
 static int run_launch(struct launch *launch)
 {
     struct why why = {0};
     int code;
-    enum err err = check_job(launch, &why);
+    enum err err = parse(launch, &why);
 
-    if (err == ERR_OK)
-        err = check_options(launch, &why);
-    if (err == ERR_OK)
-        err = launch->engine->parse(launch, &why);
-    if (err == ERR_OK)
-        err = parse_job(launch, &why);
     if (err == ERR_OK && only_asks(launch))
         return EXIT_DONE;
-    if (err == ERR_OK)
-        err = check_topology(launch, &why);
-    if (err == ERR_OK)
-        err = check_local(launch, &why);
     if (err == ERR_OK && launch->engine->follow != NULL &&
         launch->engine->follow(launch, &code))
         return code;

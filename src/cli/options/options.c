@@ -194,6 +194,14 @@ struct troubles {
     bool lost; /* Whose the words behind it are, nobody knows. */
 };
 
+void options_note(struct options *options, const struct why *why)
+{
+    if (options->others == NULL)
+        options->others = mem_new(TROUBLES_MAX - 1, sizeof *options->others);
+    if (options->others != NULL && options->other_count < TROUBLES_MAX - 1)
+        options->others[options->other_count++] = *why;
+}
+
 /* Keep what is wrong with one word; ERR_OK: the next ones can be looked at. */
 static enum err note(struct options *options, enum err err,
                      const struct why *why, struct troubles *troubles)
@@ -205,11 +213,17 @@ static enum err note(struct options *options, enum err err,
         troubles->first = *why;
         return ERR_OK;
     }
-    if (options->others == NULL)
-        options->others = mem_new(TROUBLES_MAX - 1, sizeof *options->others);
-    if (options->others != NULL && options->other_count < TROUBLES_MAX - 1)
-        options->others[options->other_count++] = *why;
+    options_note(options, why);
     return ERR_OK;
+}
+
+/* Do two dashes stand behind, which say where the job begins? */
+static bool has_dashes(int argc, char *const *argv)
+{
+    for (int i = 0; i < argc; i++)
+        if (strcmp(argv[i], "--") == 0)
+            return true;
+    return false;
 }
 
 static enum err take_words(struct options *options, int argc, char *const *argv,
@@ -250,7 +264,8 @@ static enum err take_words(struct options *options, int argc, char *const *argv,
         }
         if (err != ERR_OK)
             err = note(options, err, why, troubles);
-        if (troubles->lost && options->shape.rest)
+        if (troubles->lost && options->shape.rest &&
+            !has_dashes(argc - i - 1, argv + i + 1))
             break; /* A job without its dashes: what follows is its own. */
     }
     return err;

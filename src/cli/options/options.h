@@ -195,6 +195,8 @@ MUST_CHECK enum err options_parse(struct options *options,
 /* Take what is still at its default from a config file (a run's record). */
 MUST_CHECK enum err options_read_file(struct options *options, const char *path,
                                       struct why *why);
+/* One more thing that is wrong, to be told behind the first. */
+void options_note(struct options *options, const struct why *why);
 void options_close(struct options *options);
 
 /* ERR_UNKNOWN, with a sentence on what `typed`, which the command does not
