@@ -136,6 +136,7 @@ enum err run_alone(struct run *run, bool keeps, struct train_result *result,
     run->screen.code = run->setup->code.name;
     run->screen.began_at = run->judged_at = now;
     interrupt_begin(&run->stop);
+    reading_over(&run->reading, &run->stop);
     err = fit_alone(&run->fit, result, why);
     result->signal = result->finished ? 0 : interrupt_signal();
     run_hold(err, result);

@@ -30,6 +30,9 @@
 /* That, or without a link the newest run that is there; NULL: there is none. */
 #define RUN_PATH_SIZE 512u
 const char *latest_run(char path[RUN_PATH_SIZE]);
+/* The same, or, if nobody runs that, the newest that somebody does: a run that
+ * reads its rows is not the latest yet. */
+const char *going_run(char path[RUN_PATH_SIZE]);
 
 struct cli {
     const struct command *command;

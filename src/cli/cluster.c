@@ -237,6 +237,7 @@ enum err run_cluster(struct run *run, struct train_result *result,
     enum err err;
 
     interrupt_begin(&run->stop);
+    reading_over(&run->reading, &run->stop);
     err = run_in_folder(run, result, why);
     if (!result->finished && result->signal == 0)
         result->signal = interrupt_signal();

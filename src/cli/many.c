@@ -121,6 +121,7 @@ enum err many_begin(struct many *many, struct run *run, struct why *why)
 
     *many = (struct many){.run = run, .began = clock_now_us()};
     interrupt_begin(&many->stop);
+    reading_over(&run->reading, &many->stop);
     if (run->setup->slots > 0)
         err = open_series(many, why);
     many->hooks = (struct trial_hooks){.context = many,

@@ -7,10 +7,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/pages/page.h"
+#include "cli/reading.h"
 #include "cli/run.h"
 #include "cli/trust.h"
 #include "data/read/memory.h"
@@ -19,6 +21,7 @@
 #include "learn/series/claims.h"
 #include "node/host/format.h"
 #include "os/clock.h"
+#include "os/file/file.h"
 #include "os/file/output.h"
 #include "os/run/interrupt.h"
 
@@ -33,6 +36,9 @@ struct product {
     struct progress progress;
     struct waiting waiting;
     const char *folder; /* --out; NULL: one that is gone afterwards. */
+    bool fresh;         /* There was no such folder. */
+    int lock;           /* Of it, until the run has it; or -1. */
+    struct reading reading;
     bool announced;
     bool begun;      /* In this life, ... */
     uint32_t first;  /* ... with this column. */
@@ -107,6 +113,47 @@ static enum err read_matrices(struct product *product, struct why *why)
     return err;
 }
 
+/* The folder is left as it was, if no run is in it yet. */
+static void leave_folder(struct product *product)
+{
+    if (product->lock >= 0)
+        format_leave(product->folder, product->lock);
+    if (product->lock >= 0 && product->fresh)
+        file_remove_folder(product->folder);
+    product->lock = -1;
+}
+
+/* Somebody asks for an end before the first column. */
+static void end_reading(void *context, int number)
+{
+    struct product *product = context;
+    const bool resume = option_given(&product->cli->options, OPT_RESUME);
+    int status = reading_status(number, resume);
+
+    reading_forget(&product->reading);
+    leave_folder(product);
+    status = say_error(product->cli, status,
+                       "stopped while matrices were read; nothing is written, "
+                       "and the same command %s%s",
+                       resume ? "goes on from " : "begins anew",
+                       resume ? product->folder : "");
+    _exit(status);
+}
+
+static enum err begin_reading(struct product *product, struct why *why)
+{
+    enum err err = ERR_OK;
+
+    product->setup.lock = &product->lock;
+    product->reading = (struct reading){
+        .folder = product->folder, .end = end_reading, .context = product};
+    if (product->folder != NULL) {
+        product->fresh = !file_exists(product->folder);
+        err = format_take(product->folder, &product->lock, why);
+    }
+    return err == ERR_OK ? reading_begin(&product->reading, why) : err;
+}
+
 static enum err prepare(struct product *product, struct why *why)
 {
     struct options *options = &product->cli->options;
@@ -121,7 +168,13 @@ static enum err prepare(struct product *product, struct why *why)
         err = product_workers(&product->setup, &options->recipe, why);
     if (err == ERR_OK)
         err = cluster_check_listen(options, why);
-    return err == ERR_OK ? read_matrices(product, why) : err;
+    if (err == ERR_OK)
+        err = begin_reading(product, why);
+    if (err == ERR_OK)
+        err = read_matrices(product, why);
+    if (err != ERR_OK)
+        reading_end(&product->reading);
+    return err;
 }
 
 /* --- the run -------------------------------------------------------------- */
@@ -220,6 +273,7 @@ static enum err run(struct product *product, struct train_result *result,
                     option_given(&product->cli->options, OPT_RESUME));
     describe(product);
     interrupt_begin(&product->stop);
+    reading_over(&product->reading, &product->stop);
     err = fit_run(&fit, result, why);
     interrupt_hold();
     fit_close(&fit);
@@ -376,6 +430,7 @@ static int execute(struct product *product)
     else
         status = say_why(product->cli, err, &why);
     interrupt_end();
+    leave_folder(product);
     train_result_close(&result);
     setup_close(&product->setup);
     mem_free(product->columns);
@@ -401,6 +456,7 @@ int product_command(struct cli *cli)
     if (product == NULL)
         return say_error(cli, EXIT_FAILED, "out of memory");
     product->cli = cli;
+    product->lock = -1;
     product->setup.terms.note = warn;
     status = execute(product);
     mem_free(product);

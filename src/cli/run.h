@@ -8,6 +8,7 @@
 
 #include "base/flag.h"
 #include "cli/cli.h"
+#include "cli/reading.h"
 #include "cli/report/recorder.h"
 #include "cli/report/trace_file.h"
 #include "cli/show/curve.h"
@@ -34,6 +35,7 @@ struct run {
     bool latest;              /* `latest` leads to it. */
     bool left_by_ranks;       /* An MPI's began it, and none is here. */
     int lock;                 /* Of the folder, until others have it; or -1. */
+    struct reading reading;   /* While rows are. */
     struct history history;
     struct curve curve;
     char history_path[RUN_PATH_SIZE + 32];
@@ -115,6 +117,9 @@ MUST_CHECK enum err run_make_folder(struct run *run, struct why *why);
 MUST_CHECK enum err run_take_folder(struct run *run, struct why *why);
 /* It was not needed. */
 void run_leave_folder(struct run *run);
+/* The process ends with its door open: nobody is there any more, and who held
+ * the folder does not keep it from being closed. */
+void run_shut_door(const struct run *run);
 /* The same, with the run's options in it. */
 MUST_CHECK enum err run_open_folder(struct run *run, struct why *why);
 /* With --resume, once it is sure that the run is the same: what is said now

@@ -46,9 +46,18 @@ static void read_latest(char name[RUN_NAME_SIZE])
 /* Of the folders under RUNS_FOLDER. */
 struct newest {
     bool held;                /* Only those that hold a run. */
+    bool going;               /* Only those that somebody runs. */
     unsigned long number;     /* The highest, 0 if there is none ... */
     char name[RUN_NAME_SIZE]; /* ... and whose it is. */
 };
+
+static bool is_going(const char *folder)
+{
+    char path[FILE_PATH_SIZE];
+
+    file_path_in(folder, LOCK_FILE, path);
+    return file_locked(path);
+}
 
 static void see_name(void *context, const char *name)
 {
@@ -61,15 +70,16 @@ static void see_name(void *context, const char *name)
     if (name[0] < '0' || name[0] > '9' || *end != '-' ||
         strlen(name) >= RUN_NAME_SIZE || number < newest->number ||
         (number == newest->number && strcmp(name, newest->name) <= 0) ||
-        (newest->held && !format_holds_run(path)))
+        (newest->held && !format_holds_run(path)) ||
+        (newest->going && !is_going(path)))
         return;
     newest->number = number;
     (void)snprintf(newest->name, sizeof newest->name, "%s", name);
 }
 
-static struct newest find_newest(bool held)
+static struct newest find_newest(bool held, bool going)
 {
-    struct newest newest = {.held = held};
+    struct newest newest = {.held = held, .going = going};
 
     file_names(RUNS_FOLDER, see_name, &newest);
     return newest;
@@ -83,7 +93,8 @@ static void find_latest(char name[RUN_NAME_SIZE])
     read_latest(name);
     file_path_in(RUNS_FOLDER, name, path);
     if (name[0] == '\0' || !file_exists(path))
-        (void)snprintf(name, RUN_NAME_SIZE, "%s", find_newest(true).name);
+        (void)snprintf(name, RUN_NAME_SIZE, "%s",
+                       find_newest(true, false).name);
 }
 
 const char *latest_run(char path[RUN_PATH_SIZE])
@@ -97,9 +108,23 @@ const char *latest_run(char path[RUN_PATH_SIZE])
     return name[0] == '\0' ? NULL : path;
 }
 
+const char *going_run(char path[RUN_PATH_SIZE])
+{
+    const char *const latest = latest_run(path);
+    struct newest newest;
+
+    if (latest != NULL && is_going(latest))
+        return latest;
+    newest = find_newest(false, true);
+    if (newest.number == 0)
+        return latest;
+    (void)snprintf(path, RUN_PATH_SIZE, RUNS_FOLDER "/%s", newest.name);
+    return path;
+}
+
 static void new_name(char out[RUN_PATH_SIZE])
 {
-    const unsigned long number = find_newest(false).number + 1;
+    const unsigned long number = find_newest(false, false).number + 1;
 
     (void)snprintf(out, RUN_PATH_SIZE, RUNS_FOLDER "/%04lu-%04x",
                    number > 999999 ? 1 : number,
@@ -401,6 +426,16 @@ void run_leave_folder(struct run *run)
     run->lock = -1;
 }
 
+void run_shut_door(const struct run *run)
+{
+    char path[FILE_PATH_SIZE];
+
+    ways_forget_address(run->out);
+    file_path_in(run->out, LOCK_FILE, path);
+    if (run->fresh && !format_holds_run(run->out))
+        file_remove(path);
+}
+
 /* Nothing is written where another run is, or where we may not be. */
 enum err run_open_folder(struct run *run, struct why *why)
 {
@@ -438,7 +473,7 @@ enum err run_point_latest(struct run *run, struct why *why)
 static void restore_latest(const struct run *run)
 {
     const char *name = name_of(run);
-    const struct newest newest = find_newest(true);
+    const struct newest newest = find_newest(true, false);
     char latest[RUN_NAME_SIZE];
 
     if (name == NULL)

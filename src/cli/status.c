@@ -13,9 +13,13 @@
 #include "node/host/format.h"
 #include "node/host/ways.h"
 #include "node/run/client.h"
+#include "os/clock.h"
 #include "os/file/file.h"
+#include "os/run/spawn.h"
 
 #define SEARCH_MAX (64u << 10)
+#define BEGINS_US  (10 * SECOND_US) /* As long as an answer is waited for. */
+#define AGAIN_US   (20 * MS_US)
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -249,6 +253,36 @@ static bool show_standing(const struct cli *cli, const char *where, int *status)
     return true;
 }
 
+/* A run that reads its rows is not asked, but told.  Once they are read it is a
+ * moment until somebody listens. */
+static enum err ask_soon(const char *where, const char *token,
+                         const struct msg_ask *question, json_t **answer,
+                         struct why *why)
+{
+    const bool stop = question->what == ASK_STOP;
+    const bool ours =
+        file_is_folder(where) && file_check_folder(where, NULL) == ERR_OK;
+    const time_us until = clock_now_us() + BEGINS_US;
+    char *text = NULL;
+    enum err err;
+
+    for (;;) {
+        if (ours && stop && ways_stop_reading(where)) {
+            *answer = json_pack("{s:b, s:b}", "stopping", 1, "reading", 1);
+            return ERR_OK;
+        }
+        err = client_ask(where, token, question, &text, why);
+        if ((err != ERR_NOTFOUND && err != ERR_CLOSED) || !ours ||
+            !ways_begins(where, err == ERR_CLOSED) || clock_now_us() >= until)
+            break;
+        spawn_wait(NULL, 0, AGAIN_US);
+    }
+    if (err == ERR_OK)
+        *answer = json_loads(text, 0, NULL);
+    mem_free(text);
+    return err;
+}
+
 /* Ask, and read the answer; NULL after saying why not. */
 static json_t *ask(struct cli *cli, const char *where,
                    const struct msg_ask *question, int *status)
@@ -256,12 +290,11 @@ static json_t *ask(struct cli *cli, const char *where,
     const char *token = option_text(&cli->options, OPT_TOKEN_FILE);
     char latest[RUN_PATH_SIZE];
     struct why why = {0};
-    char *text = NULL;
-    json_t *answer;
+    json_t *answer = NULL;
     enum err err;
 
     if (where == NULL)
-        where = latest_run(latest);
+        where = going_run(latest);
     if (where == NULL) {
         *status = say_error(cli, EXIT_USAGE,
                             "which run? there is none at " LATEST_RUN
@@ -282,7 +315,7 @@ static json_t *ask(struct cli *cli, const char *where,
             say_error(cli, EXIT_FAILED, "%.200s: there is no such run", where);
         return NULL;
     }
-    err = client_ask(where, token, question, &text, &why);
+    err = ask_soon(where, token, question, &answer, &why);
     if (err != ERR_OK) {
         if (question->what == ASK_STOP || question->what == ASK_SIZE ||
             err == ERR_DENIED || err == ERR_FORMAT ||
@@ -290,8 +323,6 @@ static json_t *ask(struct cli *cli, const char *where,
             *status = say_why(cli, err, &why);
         return NULL;
     }
-    answer = json_loads(text, 0, NULL);
-    mem_free(text);
     if (answer == NULL)
         *status = say_error(cli, EXIT_FAILED,
                             "%.200s: the answer is not JSON; is that a "
@@ -389,8 +420,11 @@ int stop_command(struct cli *cli)
         say_json(answer);
         return EXIT_DONE;
     }
-    (void)printf("stopping after step %" JSON_INTEGER_FORMAT "\n",
-                 json_integer_value(json_object_get(answer, "step")));
+    if (json_is_true(json_object_get(answer, "reading")))
+        (void)puts("stopping; it reads its rows, and no step was made");
+    else
+        (void)printf("stopping after step %" JSON_INTEGER_FORMAT "\n",
+                     json_integer_value(json_object_get(answer, "step")));
     json_decref(answer);
     return EXIT_DONE;
 }

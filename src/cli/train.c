@@ -103,6 +103,60 @@ static enum err check_resumed_data(const struct options *options,
                    data, data);
 }
 
+static const char *begun_by(const struct cli *cli)
+{
+    const char *by = getenv(LAUNCHED_BY);
+
+    if (by != NULL && *by != '\0')
+        return by;
+    return cli->ranks == NULL ? "muster" : "mpirun ... muster";
+}
+
+/* Then there is somebody who listens, and who holds the folder. */
+static bool waits_for_owners(const struct run *run)
+{
+    const struct options *options = &run->cli->options;
+
+    return owners_wanted(&options->recipe) &&
+           !option_given(options, OPT_RESUME);
+}
+
+/* Somebody asks for an end before the first step. */
+static void end_reading(void *context, int number)
+{
+    struct run *run = context;
+    const bool resume = option_given(&run->cli->options, OPT_RESUME);
+    const bool waits = waits_for_owners(run);
+    int status = reading_status(number, resume);
+
+    reading_forget(&run->reading);
+    run_leave_folder(run);
+    if (waits)
+        run_shut_door(run);
+    run_close_folder(run);
+    if (resume)
+        status = say_error(run->cli, status,
+                           "stopped while rows were read; the run is as it "
+                           "was: go on with: %s train --resume=%.300s",
+                           begun_by(run->cli), run->out);
+    else
+        status = say_error(run->cli, status,
+                           "stopped while rows were %s, before the first "
+                           "step; nothing is kept: start it again",
+                           waits ? "awaited" : "read");
+    _exit(status);
+}
+
+/* Ranks are ended by their launcher. */
+static enum err begin_reading(struct run *run, struct why *why)
+{
+    run->reading.folder =
+        run->lock >= 0 && !waits_for_owners(run) ? run->out : NULL;
+    run->reading.end = end_reading;
+    run->reading.context = run;
+    return run->cli->ranks == NULL ? reading_begin(&run->reading, why) : ERR_OK;
+}
+
 static enum err prepare(struct run *run, struct why *why)
 {
     struct options *options = &run->cli->options;
@@ -139,14 +193,15 @@ static enum err prepare(struct run *run, struct why *why)
     if (err == ERR_OK)
         err = check_notice(options, why);
     /* Owners are called to it while rows are loaded; and nobody else may begin
-     * meanwhile where others may meet: a name that was drawn is ours alone. */
+     * there meanwhile, but `muster stop` is heard. */
     if (err == ERR_OK && owners_wanted(&options->recipe))
         err = run_make_folder(run, why);
-    if (err == ERR_OK && run->setup->slots > 0 &&
-        (resume || option_given(options, OPT_OUT)))
+    if (err == ERR_OK && run->setup->slots > 0)
         err = run_take_folder(run, why);
     run->setup->folder = run->out;
     run->setup->lock = &run->lock;
+    if (err == ERR_OK)
+        err = begin_reading(run, why);
     if (err == ERR_OK)
         err = setup_load(run->setup, &options->recipe, why);
     return err;
@@ -180,15 +235,6 @@ static int finish_demo(struct run *run, const struct train_result *result,
               "a bug; please report it with the folder %s",
               run->out);
     return EXIT_FAILED;
-}
-
-static const char *begun_by(const struct cli *cli)
-{
-    const char *by = getenv(LAUNCHED_BY);
-
-    if (by != NULL && *by != '\0')
-        return by;
-    return cli->ranks == NULL ? "muster" : "mpirun ... muster";
 }
 
 static void tell_stopped(const struct run *run,
@@ -324,9 +370,14 @@ static int prepare_and_execute(struct run *run)
     screen_init(&run->screen, run->cli->quiet);
     progress_init(&run->progress);
     err = ranks_agree(run->cli, prepare(run, &why), &why);
-    if (err == ERR_OK)
-        announce_run(run->cli, run->setup);
-    return err != ERR_OK ? say_why(run->cli, err, &why) : execute(run);
+    if (err != ERR_OK) {
+        reading_end(&run->reading);
+        if (err == ERR_CANCELLED) /* `muster stop` while owners were awaited. */
+            return say_error(run->cli, EXIT_PREEMPTED, "%s", why.text);
+        return say_why(run->cli, err, &why);
+    }
+    announce_run(run->cli, run->setup);
+    return execute(run);
 }
 
 /* Both are large, and stacks may be small. */
@@ -344,6 +395,7 @@ int train_command(struct cli *cli)
         run->lock = -1;
         setup->terms.note = tell_note;
         status = prepare_and_execute(run);
+        reading_end(&run->reading); /* Of a search with a mistake in it. */
         setup_close(setup);
         fit_close(&run->fit);
         mem_free(run->ended);

@@ -19,7 +19,7 @@
 #define ADDRESS_MAX  4096u
 #define MARK_LETTERS 512
 
-static const char *const files[] = {ADDRESS_FILE};
+static const char *const files[] = {ADDRESS_FILE, READING_FILE};
 const struct names ways_names = NAMES_OF(files);
 
 void ways_own_name(char name[NAME_SIZE])
@@ -73,14 +73,52 @@ enum err ways_parse(const char *text, struct ways *ways, struct why *why)
     }
 }
 
+static bool is_held(const char *folder)
+{
+    char path[FILE_PATH_SIZE];
+
+    file_path_in(folder, LOCK_FILE, path);
+    return file_locked(path);
+}
+
+bool ways_reading(const char *folder)
+{
+    char path[FILE_PATH_SIZE];
+
+    file_path_in(folder, READING_FILE, path);
+    return is_held(folder) && file_exists(path);
+}
+
+bool ways_stop_reading(const char *folder)
+{
+    char path[FILE_PATH_SIZE];
+
+    file_path_in(folder, READING_FILE, path);
+    return is_held(folder) && file_remove_first(path);
+}
+
+bool ways_begins(const char *folder, bool dialled)
+{
+    char reading[FILE_PATH_SIZE], address[FILE_PATH_SIZE];
+
+    file_path_in(folder, READING_FILE, reading);
+    file_path_in(folder, ADDRESS_FILE, address);
+    return is_held(folder) && !file_exists(reading) && !keep_is_alone(folder) &&
+           (dialled || !file_exists(address));
+}
+
 /* Nobody listens in that folder. */
 static enum err say_silent(const char *folder, struct why *why)
 {
     char path[FILE_PATH_SIZE];
     enum err err;
 
-    file_path_in(folder, LOCK_FILE, path);
-    if (file_locked(path) && keep_is_alone(folder))
+    if (ways_reading(folder))
+        return why_set(why, ERR_NOTFOUND,
+                       "%s: the run there still reads its rows, and answers "
+                       "when it has; `muster stop %s` ends it before",
+                       folder, folder);
+    if (is_held(folder) && keep_is_alone(folder))
         return why_set(why, ERR_NOTFOUND,
                        "%s: the run there is one process without workers, "
                        "which answers no questions; Ctrl-C (or SIGINT) ends "
@@ -150,8 +188,10 @@ enum err ways_open(const char *where, const char *token_file, bool cluster,
         return why_set(why, ERR_NOTFOUND, "%.200s: there is no such run",
                        where);
     err = folder ? file_check_folder(where, why) : ways_parse(where, ways, why);
+    /* While rows are read the address, if any, is that of the last life. */
     if (err == ERR_OK && folder)
-        err = read_address(where, ways, why);
+        err = ways_reading(where) ? say_silent(where, why)
+                                  : read_address(where, ways, why);
     if (err != ERR_OK)
         return err;
     if (token_file != NULL)

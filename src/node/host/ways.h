@@ -29,6 +29,7 @@
 #define ADDRESS_MARK "MUSTER_ADDRESS_MARK" /* In the environment. */
 #define TOKEN_FILE   "run.token"
 #define LOCK_FILE    "lock"        /* Held by the run while it is going on. */
+#define READING_FILE "reading"     /* There until its rows are read: below. */
 #define LAUNCH_FILE  "launch.lock" /* By its launcher: cli/launch/engine.h. */
 /* But for the key, which `muster launch` puts there before, and locks, which
  * are written to by nobody. */
@@ -59,6 +60,14 @@ MUST_CHECK enum err ways_keep_address(const char *folder,
                                       struct why *why);
 /* The port of a run that was killed there: who had joined it dials that. */
 uint16_t ways_last_port(const char *folder); /* 0: none is known. */
+/* Of a run that holds the folder and reads its rows, so that nobody listens: is
+ * it in READING_FILE's time?  Who removes that file decides: the run, that it
+ * goes on; somebody else (true), that it ends. */
+bool ways_reading(const char *folder);
+bool ways_stop_reading(const char *folder);
+/* Does a run with workers hold the folder, which will listen in a moment?
+ * `dialled`: its address, in vain, which may be that of the last life. */
+bool ways_begins(const char *folder, bool dialled);
 /* Nobody is there any more. */
 void ways_forget_address(const char *folder);
 void ways_forget_token(const char *folder);

@@ -497,6 +497,11 @@ void file_remove(const char *path)
     (void)unlink(path);
 }
 
+bool file_remove_first(const char *path)
+{
+    return unlink(path) == 0;
+}
+
 void file_remove_folder(const char *path)
 {
     (void)rmdir(path);

@@ -67,6 +67,8 @@ MUST_CHECK enum err file_link_atomic(const char *target, const char *path,
                                      struct why *why);
 /* Fine if there is none. */
 void file_remove(const char *path);
+/* True: it was there, and nobody else has removed it. */
+bool file_remove_first(const char *path);
 /* If it is empty. */
 void file_remove_folder(const char *path);
 

@@ -2,7 +2,8 @@
  * interrupt.h - the first Ctrl-C asks a program to end, the second ends it.
  *
  * SIGTERM, SIGHUP and SIGUSR1 ask as SIGINT does.  What whoever started us had
- * ignored stays ignored.
+ * ignored stays ignored.  Before there is anything to save, the first one ends
+ * it, too, but with a sentence: interrupt_begin_early.
  */
 #ifndef OS_INTERRUPT_H
 #define OS_INTERRUPT_H
@@ -10,6 +11,21 @@
 #include "base/flag.h"
 
 enum { INTERRUPT_INT = 2 }; /* SIGINT, as interrupt_signal tells it. */
+
+/* What ends a program that has nothing to save yet, on a thread of its own:
+ * whatever the program does meanwhile is not asked.  `over`, ten times a
+ * second, says whether somebody else ended it; may be NULL.  `end` says so and
+ * exits: it does not return.  `number` 0: it was `over`. */
+struct interrupt_early {
+    bool (*over)(void *context);
+    void (*end)(void *context, int number);
+    void *context;
+};
+
+/* From now until interrupt_begin or interrupt_end_early.  Without a thread to
+ * be had nothing changes.  Who forks ends it before. */
+void interrupt_begin_early(const struct interrupt_early *what);
+void interrupt_end_early(void);
 
 /* `flag` is raised by the first of them; one flag at a time. */
 void interrupt_begin(struct flag *flag);
