@@ -128,7 +128,9 @@ json_t *result_json(const struct run *run, const struct train_result *result,
     }
     (void)json_object_set_new(object, "worst_residual",
                               json_number(stats->worst_residual));
-    (void)json_object_set_new(object, "workers", workers_json(stats));
+    (void)json_object_set_new(
+        object, "workers",
+        workers_json(stats, option_given(&run->cli->options, OPT_RESUME)));
     (void)json_object_set_new(object, "data", data_json(stats));
     (void)json_object_set_new(
         object, "coordinator_deaths",
@@ -214,8 +216,11 @@ static void result_text(const struct run *run,
         (void)printf("test       %s\n", line);
     }
     if (setup->slots > 0)
-        (void)printf("workers    %u joined, %u left, %u died; code %s\n",
+        (void)printf("workers    %u joined, %u left, %u died%s; code %s\n",
                      stats->joined, stats->left, stats->died,
+                     option_given(&run->cli->options, OPT_RESUME)
+                         ? " since --resume"
+                         : "",
                      setup_code_name(setup));
     if (setup->code.staleness > 0) {
         const struct ages ages = ages_of(stats);

@@ -10,6 +10,8 @@ whole, rest = (json.load(open(name)) for name in ("whole.json", "rest.json"))
 print("same hash", whole["hash"] == rest["hash"])
 print(rest["steps"], rest["config"]["data"], rest["config"]["n"])
 END
+grep ^workers first.txt
+"$MUSTER" train --resume=run --steps 45 -q | grep ^workers
 "$MUSTER" train gen:gmm:2000,20 --resume=run --optim gd --lr 0.5 --steps 50 -q
 echo "status $?"
 "$MUSTER" train --resume=nowhere

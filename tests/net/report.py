@@ -191,8 +191,12 @@ def test_deaths(tap):
     wait_for(lambda: not any(alive(pid) for _, pid in left),
              "its workers to end")
     step = last_step("d")
-    train("--resume", "d", "--steps", step + 40, "--chaos",
-          f"kill:w2@{step + 10}")
+    again = train("--resume", "d", "--save", "d.model", "--steps", step + 40,
+                  "--chaos", f"kill:w2@{step + 10}")["workers"]
+    tap.equal((again["died"], again.get("since_resume")), (1, True),
+              "a result's counts are those since --resume, and say so")
+    tap.equal(json.loads(Path("d.model.card.json").read_text()).get("workers"), again,
+              "... and so are those of the model's card")
     said = json.loads(run("report", "d", "--format", "json").stdout)
     tap.equal(said.get("died"), 2, "deaths before a resume are in the report")
     page = Path("d/report.html").read_text()

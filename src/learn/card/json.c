@@ -66,10 +66,14 @@ json_t *exactness_json(const struct coordinator_stats *stats)
     return object;
 }
 
-json_t *workers_json(const struct coordinator_stats *stats)
+json_t *workers_json(const struct coordinator_stats *stats, bool resumed)
 {
-    return json_pack("{s:I, s:I, s:I, s:I}", "joined",
-                     (json_int_t)stats->joined, "left", (json_int_t)stats->left,
-                     "died", (json_int_t)stats->died, "max",
-                     (json_int_t)stats->alive_max);
+    json_t *object =
+        json_pack("{s:I, s:I, s:I, s:I}", "joined", (json_int_t)stats->joined,
+                  "left", (json_int_t)stats->left, "died",
+                  (json_int_t)stats->died, "max", (json_int_t)stats->alive_max);
+
+    if (resumed)
+        (void)json_object_set_new(object, "since_resume", json_true());
+    return object;
 }

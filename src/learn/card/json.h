@@ -21,6 +21,7 @@ json_t *setting_json(const struct option *row, const struct setting *setting);
 json_t *metrics_object(const struct metrics *metrics);
 /* {class: steps} by their receipts. */
 json_t *exactness_json(const struct coordinator_stats *stats);
-json_t *workers_json(const struct coordinator_stats *stats);
+/* Of this start; `resumed`: there were others, which is said. */
+json_t *workers_json(const struct coordinator_stats *stats, bool resumed);
 
 #endif /* LEARN_JSON_H */

@@ -104,21 +104,22 @@ static json_t *begin(enum model_kind kind)
 
 /* What the same training would say again. */
 static json_t *outcome_json(const struct setup *setup,
+                            const struct recipe *recipe,
                             const struct train_result *result)
 {
     const struct coordinator_stats *const stats = &result->stats;
     const struct optim_outcome *const outcome = &result->outcome;
 
-    return json_pack("{s:o, s:s, s:I, s:o, s:o, s:o, s:o, s:s, s:b, s:o}",
-                     "hash", hash_json(&result->hash), "code",
-                     setup_code_name(setup), "steps", (json_int_t)result->steps,
-                     "exactness", exactness_json(stats), "worst_residual",
-                     json_number(stats->worst_residual), "workers",
-                     workers_json(stats), "objective",
-                     json_number(outcome->objective * setup->shown_factor),
-                     "end", optim_end_name(outcome->end), "converged",
-                     outcome->end == OPTIM_CONVERGED, "gradient_norm",
-                     json_number(outcome->gradient_norm));
+    return json_pack(
+        "{s:o, s:s, s:I, s:o, s:o, s:o, s:o, s:s, s:b, s:o}", "hash",
+        hash_json(&result->hash), "code", setup_code_name(setup), "steps",
+        (json_int_t)result->steps, "exactness", exactness_json(stats),
+        "worst_residual", json_number(stats->worst_residual), "workers",
+        workers_json(stats, recipe_given(recipe, OPT_RESUME)), "objective",
+        json_number(outcome->objective * setup->shown_factor), "end",
+        optim_end_name(outcome->end), "converged",
+        outcome->end == OPTIM_CONVERGED, "gradient_norm",
+        json_number(outcome->gradient_norm));
 }
 
 /* Takes the value.  One failure is kept, whatever comes after it. */
@@ -135,7 +136,7 @@ json_t *model_card_new(struct setup *setup, const struct recipe *recipe,
                        const struct model_card_metrics *metrics)
 {
     json_t *card = begin(setup->model);
-    json_t *outcome = outcome_json(setup, result);
+    json_t *outcome = outcome_json(setup, recipe, result);
 
     if (metrics->rows)
         setup_know(setup, &setup->data); /* Once for both. */
