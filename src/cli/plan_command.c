@@ -108,7 +108,9 @@ static enum err size_up(struct options *options, struct asked *asked,
                                    : STEPS_DEFAULT;
     if (asked->steps < PLAN_BLOCKS)
         asked->steps = PLAN_BLOCKS;
-    err = plan_step(options, asked->workers, &asked->step, why);
+    err = delay_check_names(&asked->delay, asked->workers, why);
+    if (err == ERR_OK)
+        err = plan_step(options, asked->workers, &asked->step, why);
     asked->work_s = work_of(options, asked) * asked->step.share;
     return err;
 }

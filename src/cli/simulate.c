@@ -299,6 +299,8 @@ static int run_setup(struct cli *cli, struct setup *setup,
     }
     if (err == ERR_OK)
         err = check_rules(options, setup, &why);
+    if (err == ERR_OK && setup->slots > 0)
+        err = delay_check_names(&setup->delay, setup->slots, &why);
     if (err == ERR_OK && option_flag(options, OPT_COMPUTE))
         err = setup_load(setup, &options->recipe, &why);
     else if (err == ERR_OK && option_text(options, OPT_STEPS) == NULL)

@@ -482,6 +482,21 @@ static uint32_t named_slot(const char *name)
     return strcmp(again, name) == 0 ? (uint32_t)slot : UINT32_MAX;
 }
 
+enum err delay_check_names(const struct delay *delay, uint32_t slots,
+                           struct why *why)
+{
+    for (uint32_t i = 0; i < delay->count; i++) {
+        const struct delay_term *term = &delay->term[i];
+
+        if (term->kind == DELAY_WORKER && named_slot(term->name) >= slots)
+            return why_set(why, ERR_RANGE,
+                           "--delay worker:%s: there is no such worker; of %u "
+                           "the first is w0 and the last w%u",
+                           term->name, slots, slots - 1);
+    }
+    return ERR_OK;
+}
+
 struct delay_draw delay_draw(const struct delay *delay, uint32_t step,
                              uint32_t slot, const char *worker)
 {

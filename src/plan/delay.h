@@ -88,6 +88,11 @@ struct delay_draw {
 MUST_CHECK enum err delay_parse(const char *text, uint64_t seed,
                                 struct delay *delay, struct why *why);
 
+/* In virtual time workers are w0, w1, ...: ERR_RANGE if a term names another.
+ */
+MUST_CHECK enum err delay_check_names(const struct delay *delay, uint32_t slots,
+                                      struct why *why);
+
 /* For the worker of that name (NULL: nobody's) in that slot. */
 struct delay_draw delay_draw(const struct delay *delay, uint32_t step,
                              uint32_t slot, const char *worker);
