@@ -290,7 +290,7 @@ int join_command(struct cli *cli)
         return code;
     }
     ways_close(&ways);
-    if (err == ERR_TIMEOUT)
+    if (err == ERR_TIMEOUT || err == ERR_CLOSED)
         (void)why_in(&why, err, "%.200s", where);
     if (err != ERR_OK)
         return say_why(cli, err, &why);

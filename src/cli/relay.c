@@ -58,7 +58,7 @@ int relay_command(struct cli *cli)
         return say_why(cli, err, &why);
     err = relay_run(&relay, &why);
     ways_close(&ways);
-    if (err == ERR_TIMEOUT)
+    if (err == ERR_TIMEOUT || err == ERR_CLOSED)
         (void)why_in(&why, err, "%.200s", where);
     if (err != ERR_OK)
         return say_why(cli, err, &why);

@@ -97,6 +97,16 @@ bool ways_stop_reading(const char *folder)
     return is_held(folder) && file_remove_first(path);
 }
 
+bool ways_over(const char *folder)
+{
+    char path[FILE_PATH_SIZE];
+
+    if (folder == NULL)
+        return false;
+    file_path_in(folder, ADDRESS_FILE, path);
+    return !is_held(folder) && file_find(path, NULL) == ERR_NOTFOUND;
+}
+
 bool ways_begins(const char *folder, bool dialled)
 {
     char reading[FILE_PATH_SIZE], address[FILE_PATH_SIZE];
@@ -184,6 +194,8 @@ enum err ways_open(const char *where, const char *token_file, bool cluster,
     *ways = (struct ways){.count = 0};
     if (err == ERR_DENIED)
         return err;
+    if (folder)
+        ways->folder = where;
     if (!folder && strchr(where, '/') != NULL)
         return why_set(why, ERR_NOTFOUND, "%.200s: there is no such run",
                        where);

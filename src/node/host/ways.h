@@ -39,8 +39,16 @@ struct ways {
     struct net_address addresses[WAYS_MAX];
     uint32_t count;
     struct token token;
-    bool own; /* The key is a run's own, from its folder. */
+    bool own;           /* The key is a run's own, from its folder. */
+    const char *folder; /* The run's, as the caller wrote it; NULL: it was an
+                           address. */
 };
+
+/* Who is not reached, and knows the folder, need not dial again: nobody holds
+ * it, and the address was taken away in good order.  A run that was killed
+ * leaves it, and may be resumed. */
+#define WAYS_OVER "the run is over"
+bool ways_over(const char *folder); /* NULL: nobody knows. */
 
 /* `token_file` NULL: `where` must be a folder.  `cluster`: the token of one
  * worker will not do. */

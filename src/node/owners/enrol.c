@@ -17,6 +17,7 @@
 #include "model/linear/bounds.h"
 #include "model/linear/problem.h"
 #include "node/arithmetic.h"
+#include "node/host/ways.h"
 #include "os/clock.h"
 #include "os/log.h"
 #include "os/net/link.h"
@@ -467,6 +468,10 @@ static void on_down(void *context, struct link *link, enum link_end how,
         return;
     if (how == LINK_REFUSED) {
         fail(enrol, ERR_DENIED, why);
+        return;
+    }
+    if (ways_over(enrol->options->folder)) {
+        fail(enrol, ERR_CLOSED, WAYS_OVER);
         return;
     }
     enrol->way = (enrol->way + 1) % enrol->options->address_count;

@@ -26,6 +26,7 @@
 struct enrol_options {
     const struct net_address *addresses; /* Of the coordinator; no relays. */
     uint32_t address_count;
+    const char *folder; /* Of the run, if it is here: ways.h.  May be NULL. */
     const struct token *token;
     const struct net_source *source; /* To dial from; NULL: any. */
     char name[NAME_SIZE];

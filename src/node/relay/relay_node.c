@@ -15,6 +15,7 @@
 #include "core/relay/relay.h"
 #include "node/host/farewell.h"
 #include "node/host/session.h"
+#include "node/host/ways.h"
 #include "os/clock.h"
 #include "os/log.h"
 #include "os/net/link.h"
@@ -276,6 +277,8 @@ static void on_down(void *context, struct link *link, enum link_end how,
         node->held = false;
         if (how == LINK_REFUSED)
             finish(node, ERR_DENIED, why);
+        else if (ways_over(node->options->folder))
+            finish(node, ERR_CLOSED, WAYS_OVER);
         if (node->core.phase != RELAY_SERVING)
             other_way(node);
         feed(node, &event);

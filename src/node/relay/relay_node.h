@@ -21,6 +21,7 @@
 struct relay_node_options {
     const struct net_address *addresses; /* Above; in turn. */
     uint32_t address_count;
+    const char *folder; /* Of the run, if it is here: ways.h.  May be NULL. */
     const struct token *token; /* The cluster's. */
     char name[NAME_SIZE];
     int listen_fd;

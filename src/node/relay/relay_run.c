@@ -22,6 +22,7 @@ static enum err run_with(const struct relay_run_options *options,
     struct relay_node_options node = {
         .addresses = ways->addresses,
         .address_count = ways->count,
+        .folder = ways->folder,
         .token = &ways->token,
         .leaves_max = LEAVES_MAX,
         .give_up_us = options->give_up_us,

@@ -44,6 +44,7 @@ static enum err run_owner(const struct join_options *options,
     struct enrol_options enrol = {
         .addresses = node.addresses,
         .address_count = node.address_count,
+        .folder = node.folder,
         .token = node.token,
         .source = node.source,
         .isa = node.isa,
@@ -87,6 +88,7 @@ static enum err run_with(const struct join_options *options, struct why *why)
     struct worker_node_options node = {
         .addresses = ways->addresses,
         .address_count = ways->count,
+        .folder = ways->folder,
         .token = &ways->token,
         .threads = options->threads,
         .give_up_us = options->give_up_us,

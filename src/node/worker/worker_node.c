@@ -18,6 +18,7 @@
 #include "node/host/posting.h"
 #include "node/host/preempt.h"
 #include "node/host/self.h"
+#include "node/host/ways.h"
 #include "node/worker/in_loop.h"
 #include "node/worker/peer_server.h"
 #include "os/clock.h"
@@ -351,6 +352,8 @@ static void on_down(void *context, struct link *link, enum link_end how,
     node->awaited = false;
     if (how == LINK_REFUSED)
         finish(node, ERR_DENIED, why);
+    else if (ways_over(node->options->folder))
+        finish(node, ERR_CLOSED, WAYS_OVER);
     else
         say_unreached(node, why);
     if (!node->let_in)

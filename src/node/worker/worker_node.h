@@ -55,6 +55,7 @@ struct worker_node_options {
      * the next. */
     const struct net_address *addresses;
     uint32_t address_count;
+    const char *folder; /* Of the run, if it is here: ways.h.  May be NULL. */
     const struct token *token;
     char name[NAME_SIZE];
     enum isa isa;
