@@ -144,6 +144,7 @@ static enum err resumed_folder(const struct options *options,
 {
     const char *named = option_text(options, OPT_RESUME);
     char latest[RUN_NAME_SIZE];
+    enum err err;
 
     if (named[0] == '\0')
         named = option_text(options, OPT_OUT);
@@ -163,6 +164,17 @@ static enum err resumed_folder(const struct options *options,
                            RUNS_FOLDER);
         (void)snprintf(out, RUN_PATH_SIZE, RUNS_FOLDER "/%s", latest);
     }
+    if (file_is_foreign(out, why)) {
+        const struct why whose = *why;
+
+        return why_set(why, ERR_DENIED,
+                       "--resume: %.300s; go on with the run as that user, or "
+                       "begin one of your own",
+                       whose.text);
+    }
+    err = file_find(out, why);
+    if (err != ERR_OK && err != ERR_NOTFOUND)
+        return why_in(why, err, "--resume");
     if (!format_holds_run(out))
         return why_set(why, ERR_NOTFOUND,
                        "--resume: %.200s holds no run: there is no %s in it",

@@ -84,6 +84,16 @@ def local_run(tap, neighbour, wanted):
            f"{code} {result} {err[-2000:]}")
 
 
+def gone_on_with(tap, neighbour):
+    """A run of another user's is that, and not none."""
+    out = os.path.abspath("run")
+    done = neighbour.run("train", f"--resume={out}")
+    tap.ok(done.returncode == 1 and
+           "belongs to another user (0, you are 65534)" in done.stderr and
+           "go on with the run as that user" in done.stderr,
+           "--resume of another user's run says whose it is", done)
+
+
 def behind_a_closed_folder(tap, neighbour):
     os.makedirs("closed/run")
     os.chmod("closed", 0o700)
@@ -119,6 +129,7 @@ def main():
         neighbour = Neighbour()
         try:
             local_run(tap, neighbour, wanted)
+            gone_on_with(tap, neighbour)
             behind_a_closed_folder(tap, neighbour)
         finally:
             neighbour.close()

@@ -141,6 +141,11 @@ enum err format_free(const char *folder, const struct names *const *owners,
 {
     struct clash clash = {.owners = owners};
 
+    if (file_is_system(folder))
+        return why_set(why, ERR_SHAPE,
+                       "--out %.200s: a folder of the system; choose another, "
+                       "a new one say",
+                       folder);
     if (!file_exists(folder) || has(folder, LOCK_FILE) ||
         has(folder, LAUNCH_FILE) || has(folder, FORMAT_FILE) ||
         format_holds_run(folder) || file_check_folder(folder, NULL) != ERR_OK)
@@ -179,9 +184,30 @@ void format_remove(const char *folder)
     file_remove(path);
 }
 
+/* "config.tmp.0123456789abcdef": what a kill leaves of a file that is written
+ * beside its place. */
+static void remove_left(void *context, const char *name)
+{
+    static const char *const ours[] = {CONFIG_FILE,  FACTS_FILE,  FORMAT_FILE,
+                                       ADDRESS_FILE, RESULT_FILE, READING_FILE};
+    const char *const dot = strstr(name, ".tmp.");
+    char path[FILE_PATH_SIZE];
+
+    if (dot == NULL || strlen(dot + 5) != 16 ||
+        strspn(dot + 5, "0123456789abcdef") != 16)
+        return;
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+        if (strlen(ours[i]) == (size_t)(dot - name) &&
+            strncmp(name, ours[i], strlen(ours[i])) == 0) {
+            file_path_in(context, name, path);
+            file_remove(path);
+        }
+    }
+}
+
 enum err format_take(const char *out, int *lock, struct why *why)
 {
-    char path[FILE_PATH_SIZE];
+    char path[FILE_PATH_SIZE], folder[FILE_PATH_SIZE];
     enum err err = file_make_folder(out, why);
 
     if (err == ERR_OK)
@@ -195,6 +221,9 @@ enum err format_take(const char *out, int *lock, struct why *why)
                        "%s: a run is going on in this folder; choose another "
                        "--out",
                        out);
+    (void)snprintf(folder, sizeof folder, "%s", out);
+    if (err == ERR_OK)
+        file_names(out, remove_left, folder);
     return err;
 }
 

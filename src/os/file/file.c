@@ -229,6 +229,18 @@ static enum err check_owner(const struct stat *info, const char *path,
                    path, (unsigned)info->st_uid, (unsigned)geteuid());
 }
 
+bool file_is_foreign(const char *path, struct why *why)
+{
+    struct stat info;
+
+    if (stat(path, &info) != 0 || info.st_uid == geteuid())
+        return false;
+    (void)why_set(why, ERR_DENIED,
+                  "%s: belongs to another user (%u, you are %u)", path,
+                  (unsigned)info.st_uid, (unsigned)geteuid());
+    return true;
+}
+
 /* Many systems give every user a group of the same number, for nobody else. */
 static bool others_write(const struct stat *info)
 {

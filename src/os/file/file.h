@@ -38,6 +38,13 @@ MUST_CHECK enum err file_make_new_folder(const char *path, struct why *why);
  * owns them has what is done there anyway. */
 MUST_CHECK enum err file_check_folder(const char *path, struct why *why);
 
+/* Is it there, and another user's?  The sentence says whose; what to do about
+ * it is the caller's to say. */
+bool file_is_foreign(const char *path, struct why *why);
+/* Where the system has its own files, or what leads there: no place to put
+ * others.  Also of what is not there yet. */
+bool file_is_system(const char *path);
+
 /* FOLDER/NAME, or, if that is too long for any file, nothing at all. */
 #define FILE_PATH_SIZE 4096u
 void file_path_in(const char *folder, const char *name,
