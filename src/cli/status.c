@@ -303,7 +303,8 @@ static json_t *ask(struct cli *cli, const char *where,
                             cli->command->name);
         return NULL;
     }
-    if (strpbrk(where, "/:") == NULL && !file_exists(where)) {
+    if (strpbrk(where, "/:") == NULL &&
+        file_find(where, NULL) == ERR_NOTFOUND) {
         *status = say_error(cli, EXIT_FAILED,
                             "%.200s: no such folder, and no HOST:PORT; name "
                             "the run's folder or its coordinator's address",

@@ -54,7 +54,7 @@ enum err address_check(const char *address, const char *token_file,
 
     if (all_loopback(address, &loopback, why) != ERR_OK)
         return ERR_RANGE;
-    if (token_file != NULL && !file_exists(token_file))
+    if (token_file != NULL && file_find(token_file, NULL) == ERR_NOTFOUND)
         return why_set(why, ERR_NOTFOUND,
                        "--token-file %.200s: there is no such file; copy the "
                        "cluster's, or make one with `muster token new`",

@@ -177,7 +177,10 @@ int report_command(struct cli *cli)
                          "which run? there is none at " LATEST_RUN
                          "; write `muster report FOLDER`, the --out of a "
                          "`muster train` with workers");
-    if (!file_exists(folder))
+    err = file_find(folder, &why);
+    if (err != ERR_OK && err != ERR_NOTFOUND)
+        return say_why(cli, err, &why);
+    if (err == ERR_NOTFOUND)
         return say_error(cli, EXIT_FAILED,
                          "%.200s: there is no such folder; name the --out of a "
                          "`muster train` with workers",

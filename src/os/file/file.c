@@ -44,10 +44,15 @@ static enum err error_code(int error)
     }
 }
 
+#define CIRCLE                                                                 \
+    "symbolic links that lead in a circle; `ls -l` shows where each leads"
+
 enum err file_read_words(struct why *why, int error)
 {
     const enum err err = error_code(error);
 
+    if (error == ELOOP)
+        return why_set(why, err, CIRCLE);
     if (err == ERR_NOTFOUND)
         return why_set(why, err, "no such file; check the name");
     if (err == ERR_DENIED)
@@ -88,6 +93,8 @@ enum err file_write_failed(struct why *why, const char *path, int error)
     if (error == ENOENT)
         return why_set(why, err, "%s: its folder is not there; make it first",
                        path);
+    if (error == ELOOP)
+        return why_set(why, err, "%s: " CIRCLE, path);
     if (error == EISDIR)
         return why_set(why, err, "%s: is a directory; name a file in it", path);
     if (error == ENXIO)
