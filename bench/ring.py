@@ -37,6 +37,7 @@ SIZES = (1000, 10000, 100000, 1000000)
 STEPS = {1000: 1000, 10000: 500, 100000: 200, 1000000: 40}
 ROADS = {"ring shm": ["--topology", "ring", "--bulk", "shm"],
          "ring tcp": ["--topology", "ring", "--bulk", "tcp"],
+         "ring plain": ["--topology", "ring", "--bulk", "plain"],
          "star shm": ["--code", "uncoded", "--bulk", "shm"],
          "star tcp": ["--code", "uncoded", "--bulk", "tcp"]}
 ROADS = {name: flags for name, flags in ROADS.items()

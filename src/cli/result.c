@@ -94,6 +94,17 @@ static bool has_folder(const struct run *run, const struct train_result *result)
            (run->setup->slots > 0 || run_stays(run) || !result->finished);
 }
 
+/* How vectors travelled. */
+static const char *road_of(const struct run *run,
+                           const struct train_result *result)
+{
+    const char *asked = option_text(&run->cli->options, OPT_BULK);
+
+    if (result->shared)
+        return "shm";
+    return asked != NULL && strcmp(asked, "plain") == 0 ? "plain" : "tcp";
+}
+
 json_t *result_json(const struct run *run, const struct train_result *result,
                     const char *saved)
 {
@@ -141,7 +152,7 @@ json_t *result_json(const struct run *run, const struct train_result *result,
                               json_string(setup_code_name(setup)));
     if (setup->slots > 0) {
         (void)json_object_set_new(object, "bulk",
-                                  json_string(result->shared ? "shm" : "tcp"));
+                                  json_string(road_of(run, result)));
         (void)json_object_set_new(object, "trust", trust_json(stats));
         (void)json_object_set_new(object, "disk_alarms",
                                   json_integer((json_int_t)stats->alarms));

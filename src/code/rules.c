@@ -43,6 +43,7 @@ static const char *const names[TRAITS] = {
     [TRAIT_MPI] = "--topology mpi",
     [TRAIT_RELAYS] = "--fanout",
     [TRAIT_SHM] = "--bulk shm",
+    [TRAIT_UNSEALED] = "--bulk plain",
     [TRAIT_NEEDS_WORKERS] = "--code",
     [TRAIT_STARTED] = "--chaos",
     [TRAIT_CHECKED] = "--verify",
@@ -317,6 +318,11 @@ static const struct rule rules[] = {
     {TRAIT(STAR) | TRAIT(PEERS), 0,
      "--peers names peers of a ring; add --topology ring, or let machines "
      "join this run (`muster join`)"},
+    {TRAIT(STAR) | TRAIT(UNSEALED), 0,
+     "--bulk plain is of a ring; add --topology ring, or take --bulk tcp"},
+    {TRAIT(OWNERS) | TRAIT(UNSEALED), 0,
+     "--bulk plain does not go with --owners: whoever is on the way would read "
+     "sums of private rows; take --bulk tcp"},
     {TRAIT(RING), TRAIT(CODE) | TRAIT(NUMERIC) | TRAIT(APPROX),
      "<it> does not go with --topology ring: its peers share the chunks of a "
      "step evenly, to the last bit, and compute what a dead one leaves; leave "

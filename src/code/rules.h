@@ -42,6 +42,7 @@ enum trait {
     TRAIT_MPI,   /* Ranks, which mpirun started. */
     TRAIT_RELAYS,
     TRAIT_SHM,
+    TRAIT_UNSEALED,      /* What is large goes without TLS. */
     TRAIT_NEEDS_WORKERS, /* What is asked for means nothing without them. */
     TRAIT_STARTED,       /* ... or unless muster starts them. */
     TRAIT_CHECKED,       /* --verify, --audit. */

@@ -249,6 +249,8 @@ static enum train_bulk bulk_of(const char *text)
         return TRAIN_BULK_SHM;
     if (text != NULL && strcmp(text, "tcp") == 0)
         return TRAIN_BULK_TCP;
+    if (text != NULL && strcmp(text, "plain") == 0)
+        return TRAIN_BULK_PLAIN;
     return TRAIN_BULK_AUTO;
 }
 

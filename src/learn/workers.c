@@ -263,6 +263,8 @@ static void choose_workers(const struct setup *setup,
     if (setup->slots > 0 && workers_ring(recipe) &&
         is_said(recipe, OPT_BULK, "shm"))
         choices_add(choices, TRAIT(SHM), NULL);
+    if (setup->slots > 0 && is_said(recipe, OPT_BULK, "plain"))
+        choices_add(choices, TRAIT(UNSEALED), NULL);
     if (workers_mpi(recipe))
         choices_add(choices, TRAIT(MPI), NULL);
     else

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A ring across machines: peers in network namespaces of their own, over TLS.
 
-Five of them are cut into two and three: both sides finish, on one machine's
+Some of them do not seal their sums (`--bulk plain`), so that links of both kinds
+are cut.  Five of them are cut into two and three: both sides finish, on one machine's
 hash.  In a second run the cut is healed while both sides work: they are one
 ring again, and say so in their journals."""
 
@@ -20,6 +21,7 @@ SIDES = (NODES[:2], NODES[2:])
 DATA = ["gen:gmm:8000,40", "--seed", 4, "--chunk-rows", 64, "--lr", "1e-3"]
 TOKEN = ["--token-file", "cluster.token"]
 MERGE = 7
+PLAIN = "abd"
 
 
 class Ring:
@@ -44,6 +46,7 @@ class Ring:
             node, MUSTER, "train", *DATA, "--steps", self.steps, "-n", 1,
             "--workers", len(NODES), "--topology", "ring", "--listen",
             f"{self.field.address(node)}:0", "--out", self.out(node),
+            "--bulk", "plain" if node in PLAIN else "auto",
             "--format", "json", *TOKEN, *peers,
             out=open(f"{self.out(node)}.json", "w"),
             err=open(f"{self.out(node)}.log", "w"))
@@ -100,6 +103,10 @@ def both_sides(tap, field):
            "cut into 2 + 3: both sides finish on one hash", found)
     tap.ok(not any(ring.merges(node) for node in NODES),
            "... and never were together again")
+    told = {node: "--bulk plain: peers that both say so" in
+            Path(f"{ring.out(node)}.log").read_text() for node in NODES}
+    tap.equal(told, {node: node in PLAIN for node in NODES},
+              "between machines --bulk plain warns of who may be on the way")
 
 
 def healed(tap, field):

@@ -664,12 +664,14 @@ static const struct option table[RECIPE_OPTIONS] = {
     [OPT_BULK] = {.name = "bulk",
                   .kind = VALUE_CHOICE,
                   .value = "ROAD",
-                  .choices = "auto|shm|tcp",
+                  .choices = "auto|shm|tcp|plain",
                   .shown = "auto",
                   .help =
                       "how weights and tallies of -n workers travel: shared "
-                      "memory (shm), sockets (tcp), or shared memory where "
-                      "there is room (auto); the bits are the same",
+                      "memory (shm), sockets (tcp), sockets without TLS, which "
+                      "whoever is on the way can read and change (plain, of a "
+                      "ring), or shared memory where there is room (auto); the "
+                      "bits are the same",
                   .traits = TRAIT(STARTED)},
     [OPT_PREEMPT_NOTICE] = {.name = "preempt-notice",
                             .kind = VALUE_TEXT,

@@ -481,6 +481,7 @@ enum err mesh_new(const struct mesh_options *options, struct mesh **mesh)
                                  .token = options->token,
                                  .source = options->source,
                                  .events = &link_events,
+                                 .plain = options->plain,
                                  .elsewhere = true};
     enum err err;
 

@@ -62,6 +62,8 @@ struct mesh_options {
     const struct mesh_events *events;
     void *context;
     int listen_fd;
+    bool plain; /* What is large is not sealed between those who both say so:
+                   only MEET, beats and pulses are (link.h). */
     uint32_t dims, sum_dims; /* Of weights and of the longest sums. */
     size_t message_max;      /* Bytes of the longest message. */
     struct board *board;     /* With own vectors in `berth`; NULL: none. */

@@ -588,6 +588,7 @@ static enum err open_mesh(struct node *node)
         .events = &mesh_events,
         .context = node,
         .listen_fd = options->listen_fd,
+        .plain = options->plain,
         .board = lends(node) ? options->board : NULL,
         .berth = options->berth,
         .parts = options->parts,

@@ -46,6 +46,8 @@ struct peer_node_options {
     const char *folder;              /* Journal, checkpoints, result. */
     const struct token *token;       /* The cluster's. */
     const struct net_source *source; /* To dial from; NULL: any. */
+    bool plain;          /* Sums and states are not sealed between those
+                            who both say so (mesh.h). */
     struct board *board; /* lending_new; NULL: all are sent bytes. */
     uint32_t berth;      /* Its own there; BOARD_NONE: likewise. */
     int listen_fd;

@@ -16,6 +16,7 @@
 #include "node/host/ways.h"
 #include "node/run/ring_supervisor.h"
 #include "os/file/folder.h"
+#include "os/log.h"
 
 #define LINE_SIZE    512u
 #define RETRY_US     (10 * MS_US)
@@ -146,6 +147,7 @@ static void describe_peer(const struct ring_train *train,
         .peers = options->local_workers,
         .token = train->token,
         .board = train->board,
+        .plain = options->bulk == TRAIN_BULK_PLAIN,
         .chaos = options->chaos.count > 0 ? &options->chaos : NULL,
         .held_out = options->held_out,
         .papers = papers,
@@ -372,6 +374,16 @@ static enum err report(const struct ring_train *train,
     return ERR_OK;
 }
 
+/* Somebody may be between two machines. */
+static void warn_plain(const struct ring_train *train)
+{
+    if (train->options->bulk == TRAIN_BULK_PLAIN &&
+        !net_is_loopback(&train->door->bound))
+        log_line("--bulk plain: peers that both say so send sums and states "
+                 "to each other as they are; whoever is between their "
+                 "machines can read and change them, and so the model");
+}
+
 static enum err check(const struct train_options *options, struct why *why)
 {
     if (options->local_workers == 0)
@@ -400,6 +412,7 @@ enum err ring_train_run(const struct ring_train *train,
     if (err == ERR_OK)
         err = describe_all(train, &papers);
     if (err == ERR_OK) {
+        warn_plain(train);
         describe_peer(train, &others, &papers, run);
         choose_numbers(options, run);
         *train->running = &run->crew;

@@ -307,7 +307,7 @@ static enum err make_room(struct train *train, struct why *why)
 
     (void)snprintf(who, sizeof who, "%u worker%s", options->slots,
                    options->slots == 1 ? "" : "s");
-    if (options->bulk != TRAIN_BULK_TCP && local > 0 && !relays)
+    if (train_bulk_shares(options->bulk) && local > 0 && !relays)
         wish.berths = local + BERTHS_SPARE + 1;
     err = room_make(&wish, &train->files_before, why);
     if (err == ERR_OK || wish.berths == 0 || options->bulk == TRAIN_BULK_SHM)
@@ -675,6 +675,8 @@ static enum err check_rules(const struct train *train, struct why *why)
         choices_add(&choices, TRAIT(RELAYS), NULL);
     if (options->bulk == TRAIN_BULK_SHM)
         choices_add(&choices, TRAIT(SHM), NULL);
+    if (options->bulk == TRAIN_BULK_PLAIN)
+        choices_add(&choices, TRAIT(STAR) | TRAIT(UNSEALED), NULL);
     return rules_check(&choices, why);
 }
 
@@ -690,7 +692,7 @@ static enum err open_board(struct train *train, uint32_t dims, bool ring,
     uint32_t sum_dims;
     enum err err;
 
-    if (options->bulk == TRAIN_BULK_TCP || count == 0 ||
+    if (!train_bulk_shares(options->bulk) || count == 0 ||
         train->relay_count > 0 || train->boardless)
         return ERR_OK;
     err =

@@ -41,7 +41,14 @@ enum train_bulk {
     TRAIN_BULK_AUTO, /* Shared memory if it is to be had. */
     TRAIN_BULK_SHM,
     TRAIN_BULK_TCP,
+    TRAIN_BULK_PLAIN, /* The same, not sealed; a ring's. */
 };
+
+/* May there be shared memory? */
+static inline bool train_bulk_shares(enum train_bulk bulk)
+{
+    return bulk == TRAIN_BULK_AUTO || bulk == TRAIN_BULK_SHM;
+}
 
 /* The run's folder, locked, and its socket. */
 struct train_door;

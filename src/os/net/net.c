@@ -101,6 +101,13 @@ bool net_is_number(const char *host)
     return sockaddr_parse(host, &address);
 }
 
+bool net_is_loopback(const struct net_address *address)
+{
+    struct sockaddr_storage found;
+
+    return sockaddr_parse(address->host, &found) && sockaddr_loopback(&found);
+}
+
 void net_own_name(char name[NET_HOST_SIZE])
 {
     if (gethostname(name, NET_HOST_SIZE) != 0 || name[0] == '\0')

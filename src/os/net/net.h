@@ -30,6 +30,9 @@ char *net_text(const struct net_address *address, char text[NET_TEXT_SIZE]);
 /* Is it an address in numbers, which nobody has to look up? */
 bool net_is_number(const char *host);
 
+/* Is it, in numbers, of this machine alone? */
+bool net_is_loopback(const struct net_address *address);
+
 /* What this machine calls itself; "worker" if it has no name. */
 void net_own_name(char name[NET_HOST_SIZE]);
 

@@ -12,7 +12,8 @@ connection and direction draws from a stream of its own.
 Faults are asked for by hand: reset() breaks what is open, cut() swallows bytes
 in one direction or both while connections stay open, flip() inverts one bit of
 the next bytes that pass, refuse() turns new connections away, narrow() lets
-fewer bytes a second through from then on.
+fewer bytes a second through from then on.  `spy`, if there is one, is shown all
+that comes (connection, direction, bytes) and says what is passed on instead.
 """
 
 import asyncio
@@ -44,6 +45,7 @@ class Proxy:
         self.cuts = set()
         self.flips = 0
         self.refusing = False
+        self.spy = None
         self.count = 0
         self.stalls = 0
         self.carried = {UP: 0, DOWN: 0}  # Bytes.
@@ -134,6 +136,8 @@ class Proxy:
                 data = await reader.read(65536)
                 if direction in self.cuts and data:
                     continue
+                if self.spy is not None and data:
+                    data = self.spy(number, direction, data)
                 now = self.loop.time()
                 if self.road.rate > 0:
                     free_at = max(free_at, now) + len(data) / self.road.rate
