@@ -9,8 +9,6 @@
 #include "base/check.h"
 #include "base/mem.h"
 
-#define SOME_SUMS (16 * PACK_BLOCK)
-
 enum err exchange_init(struct exchange *x, uint32_t dims_max, uint32_t segment,
                        const struct slice_room *room)
 {
@@ -125,48 +123,14 @@ bool exchange_complete(const struct exchange *x,
 /* --- adding --------------------------------------------------------------- */
 
 /* To what is there, or, if nothing is, instead of it.  False: out of bound. */
-static bool add(int64_t *to, const int64_t *from, uint32_t count, bool first)
-{
-    const int64_t bound = INT64_C(1) << TALLY_BITS;
-    bool good = true;
-
-    for (uint32_t j = 0; j < count; j++) {
-        const int64_t had = first ? 0 : to[j];
-        int64_t sum;
-
-        good &= from[j] > -bound && from[j] < bound &&
-                !__builtin_add_overflow(had, from[j], &sum) && sum > -bound &&
-                sum < bound;
-        if (!good)
-            return false;
-        to[j] = sum;
-    }
-    return true;
-}
-
-static bool add_packed(int64_t *to, const struct packed *packed, bool first)
-{
-    struct unpacking unpacking = unpack_begin(packed);
-    int64_t some[SOME_SUMS];
-
-    for (size_t at = 0; at < packed->count; at += SOME_SUMS) {
-        const size_t left = packed->count - at;
-        const size_t n = left < SOME_SUMS ? left : SOME_SUMS;
-
-        if (!unpack_next(&unpacking, n, some) ||
-            !add(to + at, some, (uint32_t)n, first))
-            return false;
-    }
-    return true;
-}
-
 static bool add_message(struct exchange *x, const struct msg_slice *msg,
                         bool first)
 {
     int64_t *const to = x->total.sum + msg->at;
 
-    return msg->sum != NULL ? add(to, msg->sum, msg->count, first)
-                            : add_packed(to, &msg->packed, first);
+    return msg->sum != NULL
+               ? tally_add_in_bound(msg->sum, msg->count, first, to)
+               : tally_add_packed(&msg->packed, first, x->total.pool, to);
 }
 
 /* From here on others are told of what will be in it.  Who may still read what

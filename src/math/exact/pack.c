@@ -109,6 +109,21 @@ struct unpacking unpack_begin(const struct packed *packed)
     };
 }
 
+struct unpacking unpack_from(const struct packed *packed, size_t first)
+{
+    struct unpacking unpacking = unpack_begin(packed);
+    const size_t blocks = first / PACK_BLOCK;
+    size_t words = 0;
+
+    CHECK(first % PACK_BLOCK == 0 && first <= packed->count);
+    for (size_t b = 0; b < blocks; b++)
+        words += unpacking.width[b];
+    unpacking.width += blocks;
+    unpacking.block += PACK_LANES * words;
+    unpacking.left -= first;
+    return unpacking;
+}
+
 /* Its padding is zeros: what it holds, packed again, is what it was. */
 static bool get_last(const struct pack_ops *ops, const uint8_t *in,
                      unsigned width, size_t count, int64_t *values)

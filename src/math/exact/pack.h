@@ -61,6 +61,8 @@ struct unpacking {
 };
 
 struct unpacking unpack_begin(const struct packed *packed);
+/* The same from value `first` on, with which a block begins. */
+struct unpacking unpack_from(const struct packed *packed, size_t first);
 /* The next `count` of them: whole blocks, or all that are left.  False if no
  * writer writes such blocks; `values` and what follows is then unspecified. */
 MUST_CHECK bool unpack_next(struct unpacking *unpacking, size_t count,

@@ -169,6 +169,13 @@ bool tally_numbers(const int64_t *sum, const int16_t *exponent, uint32_t count,
 uint64_t tally_add_up(const int64_t *const *sums, uint32_t number,
                       uint32_t count, bool blank, struct pool *pool,
                       int64_t *out);
+/* out = the sums of a packing, or `sum`, plus `out` itself unless `blank`.
+ * False: one of them, or of what they come to, is out of bound, or no writer
+ * packs like that; `out` is then of no use. */
+MUST_CHECK bool tally_add_packed(const struct packed *packed, bool blank,
+                                 struct pool *pool, int64_t *out);
+MUST_CHECK bool tally_add_in_bound(const int64_t *sum, uint32_t count,
+                                   bool blank, int64_t *out);
 double tally_loss_value(const struct tally *tally, const int16_t *exponent);
 
 /* Chunk set, sums and loss, canonical bytes. */

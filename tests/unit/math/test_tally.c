@@ -855,6 +855,69 @@ static void test_absorb_unpackable(void **state)
     tally_close(&parcel.from);
 }
 
+enum { LONG_DIMS = 40 * 1024 + 37 };
+
+/* Items from the last to the first, as several threads might. */
+static void run_backwards(struct pool *pool, pool_item item, void *context,
+                          uint32_t items)
+{
+    for (uint32_t i = items; i-- > 0;)
+        item(context, i % pool->threads, i);
+}
+
+/* Packed sums onto others, whole and by slices; what is out of bound, alone or
+ * together with what is there, is found in any of them. */
+static void test_add_packed(void **state)
+{
+    static int64_t sum[LONG_DIMS], want[LONG_DIMS], out[LONG_DIMS];
+    static uint8_t bytes[9 * LONG_DIMS];
+    struct pool backwards = {.threads = 2, .run = run_backwards};
+    const int64_t most = (INT64_C(1) << TALLY_BITS) - 1;
+    struct packed packed;
+    struct rng rng;
+
+    (void)state;
+    rng_init(&rng, 11);
+    for (uint32_t j = 0; j < LONG_DIMS; j++) {
+        sum[j] = (int64_t)rng_next(&rng) >> (j / 700 % 50 + 7);
+        want[j] = 3 * sum[j];
+    }
+    assert_true(pack_bound(LONG_DIMS) <= sizeof bytes);
+    for (int pooled = 0; pooled < 2; pooled++) {
+        struct pool *const pool = pooled == 1 ? &backwards : NULL;
+        const size_t size = pack_i64(sum, LONG_DIMS, bytes);
+
+        assert_int_equal(packed_find(bytes, size, LONG_DIMS, &packed), ERR_OK);
+        memset(out, 1, sizeof out);
+        assert_true(tally_add_packed(&packed, true, pool, out));
+        assert_memory_equal(out, sum, sizeof sum);
+        assert_true(tally_add_packed(&packed, false, pool, out));
+        assert_true(tally_add_in_bound(sum, LONG_DIMS, false, out));
+        assert_memory_equal(out, want, sizeof want);
+        for (uint32_t j = 0; j < LONG_DIMS; j += 5003) {
+            out[j] = most - sum[j]; /* The most that still fits, ... */
+            assert_true(tally_add_packed(&packed, false, pool, out));
+            out[j] = most - sum[j] + 1; /* ... and one more. */
+            memset(out, 0, j * sizeof *out);
+            assert_false(tally_add_packed(&packed, false, pool, out));
+            out[j] = most - sum[j] + 1;
+            assert_false(tally_add_in_bound(sum, LONG_DIMS, false, out));
+            memset(out, 0, sizeof out);
+        }
+        bytes[LONG_DIMS / PACK_BLOCK / 2]++; /* No writer's width. */
+        assert_int_equal(packed_find(bytes, sizeof bytes, LONG_DIMS, &packed),
+                         ERR_OK);
+        assert_false(tally_add_packed(&packed, true, pool, out));
+        assert_false(tally_add_packed(&packed, false, pool, out));
+    }
+    sum[LONG_DIMS - 1] = most + 1;
+    assert_false(tally_add_in_bound(sum, LONG_DIMS, true, out));
+    assert_int_equal(
+        packed_find(bytes, pack_i64(sum, LONG_DIMS, bytes), LONG_DIMS, &packed),
+        ERR_OK);
+    assert_false(tally_add_packed(&packed, true, NULL, out));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -879,6 +942,7 @@ int main(void)
         cmocka_unit_test(test_absorb_many_losses),
         cmocka_unit_test(test_absorb_packed),
         cmocka_unit_test(test_absorb_unpackable),
+        cmocka_unit_test(test_add_packed),
     };
 
     return cmocka_run_group_tests_name("math/exact/tally", tests, NULL, NULL);
