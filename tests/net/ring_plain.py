@@ -28,7 +28,8 @@ TASKS = {
 }
 WIDE = ["gen:gmm:400,4000", "--seed", 4, "--chunk-rows", 8, "--optim", "gd",
         "--lr", "1e-4", "--steps", 800]
-TWO = ["gen:gmm:400,4000", "--seed", 4, "--chunk-rows", 8, "--optim", "gd",
+# Long enough for threads to share the packing and sending of them.
+TWO = ["gen:gmm:80,20000", "--seed", 4, "--chunk-rows", 8, "--optim", "gd",
        "--lr", "1e-4", "--steps", 60]
 SLICE = bytes([KINDS["SLICE"]])
 NAMED = 17  # Kind, job and view: the same in all SLICEs of a view.

@@ -15,6 +15,7 @@
 #include "node/host/posting.h"
 #include "node/host/reject_log.h"
 #include "node/ring/lending.h"
+#include "node/ring/sheets.h"
 #include "os/clock.h"
 #include "wire/codec.h"
 #include "wire/roll_codec.h"
@@ -31,6 +32,9 @@ struct end {
     bool failed; /* No memory for a message: it is to go down. */
 };
 
+#define BATCH_MAX 64u /* Messages that leave together. */
+#define NO_SHEET  UINT32_MAX
+
 struct mesh {
     struct mesh_options options;
     struct link_hub *hub;
@@ -39,6 +43,7 @@ struct mesh {
     uint32_t next_number;
     struct codec_room room;
     struct envelope envelope;
+    struct sheets sheets;
     uint64_t slice_bytes; /* Of SLICEs that were not lent. */
     struct reject_log rejects;
     bool over;
@@ -119,11 +124,16 @@ static bool fill(struct mesh *mesh, const struct end *end,
     return true;
 }
 
+static void fail(struct mesh *mesh, struct end *end)
+{
+    end->failed = true;
+    timer_at(mesh->failing, clock_now_us());
+}
+
 static void send(struct mesh *mesh, struct end *end, const struct msg *msg)
 {
-    end->failed = end->failed || !fill(mesh, end, msg);
-    if (end->failed)
-        timer_at(mesh->failing, clock_now_us());
+    if (end->failed || !fill(mesh, end, msg))
+        fail(mesh, end);
     else
         envelope_send(&mesh->envelope, end->link,
                       is_urgent(msg->kind) ? PLANE_CONTROL : PLANE_BULK);
@@ -135,6 +145,80 @@ void mesh_send(struct mesh *mesh, uint32_t number, const struct msg *msg)
 
     if (end != NULL && end->up && !end->failed)
         send(mesh, end, msg);
+}
+
+static struct end *find_up(struct mesh *mesh, uint32_t number)
+{
+    struct end *end = find(mesh, number);
+
+    return end != NULL && end->up && !end->failed ? end : NULL;
+}
+
+static bool is_lent(const struct mesh *mesh, const struct end *end,
+                    const struct msg *msg)
+{
+    return end->berth != BOARD_NONE &&
+           lending_posts(mesh->options.board, mesh->options.berth, msg);
+}
+
+static void send_sheet(struct mesh *mesh, struct end *end,
+                       const struct sheet *sheet)
+{
+    if (end->failed || sheet->blob == NULL) {
+        fail(mesh, end);
+        return;
+    }
+    mesh->slice_bytes += sheet->size;
+    link_send_with(end->link, PLANE_BULK, NULL, 0, sheet->blob, sheet->size);
+}
+
+/* The first of them, as many as there is room for. */
+static uint32_t send_batch(struct mesh *mesh, const struct action *sends,
+                           uint32_t count)
+{
+    struct sheets *const sheets = &mesh->sheets;
+    struct pool *const pool = mesh->options.pool;
+    uint32_t which[BATCH_MAX];
+    uint32_t most = 0;
+
+    sheets_begin(sheets, pool);
+    for (; most < count && most < BATCH_MAX; most++) {
+        const struct msg *const msg = &sends[most].msg;
+        const struct end *const end = find_up(mesh, sends[most].link);
+
+        which[most] = NO_SHEET;
+        if (end != NULL && !is_lent(mesh, end, msg) &&
+            !sheets_add(sheets, msg, &which[most]))
+            break;
+    }
+    sheets_encode(sheets, pool);
+    link_hub_cork(mesh->hub);
+    for (uint32_t i = 0; i < most; i++) {
+        struct end *const end = find_up(mesh, sends[i].link);
+
+        if (end != NULL && which[i] != NO_SHEET)
+            send_sheet(mesh, end, &sheets->list[which[i]]);
+        else if (end != NULL)
+            send(mesh, end, &sends[i].msg);
+    }
+    link_hub_uncork(mesh->hub, pool);
+    sheets_end(sheets);
+    return most;
+}
+
+uint32_t mesh_send_slices(struct mesh *mesh, const struct actions *actions,
+                          uint32_t first)
+{
+    const struct action *const list = actions->list + first;
+    uint32_t slices = 0, sent = 0;
+
+    while (slices < actions->count - first &&
+           list[slices].kind == ACTION_SEND &&
+           list[slices].msg.kind == MSG_SLICE)
+        slices++;
+    while (sent < slices)
+        sent += send_batch(mesh, list + sent, slices - sent);
+    return slices;
 }
 
 uint64_t mesh_slice_bytes(const struct mesh *mesh)
@@ -526,5 +610,6 @@ void mesh_free(struct mesh *mesh)
     timer_free(mesh->failing);
     codec_room_close(&mesh->room);
     envelope_close(&mesh->envelope);
+    sheets_close(&mesh->sheets);
     mem_free(mesh);
 }

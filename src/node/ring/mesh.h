@@ -28,6 +28,7 @@
 
 #include "base/err.h"
 #include "base/time.h"
+#include "core/action.h"
 #include "core/msg.h"
 #include "node/owners/parts.h"
 #include "os/net/interface.h"
@@ -68,6 +69,7 @@ struct mesh_options {
     size_t message_max;      /* Bytes of the longest message. */
     struct board *board;     /* With own vectors in `berth`; NULL: none. */
     uint32_t berth;
+    struct pool *pool;         /* To encode and to send; NULL: none. */
     const struct parts *parts; /* Private rows; NULL: everybody has all. */
 };
 
@@ -81,6 +83,10 @@ MUST_CHECK enum err mesh_dial(struct mesh *mesh, uint32_t number,
 /* A number without a link swallows it, as does a link without memory, of which
  * `down` tells later. */
 void mesh_send(struct mesh *mesh, uint32_t number, const struct msg *msg);
+/* The same of the SENDs of SLICEs from action `first` on, up to the first that
+ * is another, by all of the pool's threads.  Returns how many those are. */
+uint32_t mesh_send_slices(struct mesh *mesh, const struct actions *actions,
+                          uint32_t first);
 /* Of all SLICEs that went to links as bytes, heads included: those that were
  * lent are not counted. */
 uint64_t mesh_slice_bytes(const struct mesh *mesh);

@@ -435,8 +435,11 @@ static void step(struct node *node, const struct event *event)
     look_at_self(node, timed.now);
     node->actions.count = 0;
     peer_step(&node->core, &timed, &node->actions);
-    for (uint32_t i = 0; i < node->actions.count; i++)
-        carry_out(node, &node->actions.list[i]);
+    for (uint32_t i = 0; i < node->actions.count; i++) {
+        i += mesh_send_slices(node->mesh, &node->actions, i);
+        if (i < node->actions.count)
+            carry_out(node, &node->actions.list[i]);
+    }
     trace_writer_look(&node->traces, timed.now, node->finished);
 }
 
@@ -591,6 +594,7 @@ static enum err open_mesh(struct node *node)
         .plain = options->plain,
         .board = lends(node) ? options->board : NULL,
         .berth = options->berth,
+        .pool = node->pool,
         .parts = options->parts,
         .dims = trainer->options.dims,
         .sum_dims = trainer->sum_dims,

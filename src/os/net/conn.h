@@ -63,6 +63,9 @@ struct conn {
     /* Messages that are encrypted as what is queued gets away. */
     struct parcel *unsealed, *unsealed_last;
     size_t unsealed_bytes;
+    bool corked;  /* They wait for conn_try, ... */
+    size_t tried; /* ... which has seen to so many bytes of them, ... */
+    bool failing; /* ... or has no memory to. */
 
     uint8_t header[CONN_HEADER_BYTES];
     size_t header_size;
@@ -96,6 +99,13 @@ void conn_go_plain(struct conn *conn);
 void conn_send(struct conn *conn, const void *data, size_t size);
 void conn_send_with(struct conn *conn, const void *head, size_t head_size,
                     struct blob *tail, size_t size);
+/* What is sent waits for conn_uncork. */
+void conn_cork(struct conn *conn);
+/* Of a corked one, by any thread while its loop does nothing else: seals, or
+ * writes, what is at hand.  Then its loop takes out the cork, and sends the
+ * rest. */
+void conn_try(struct conn *conn);
+void conn_uncork(struct conn *conn);
 /* Bytes that are still to be sent. */
 size_t conn_queued(const struct conn *conn);
 /* The room it is waiting for. */

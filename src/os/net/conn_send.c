@@ -6,8 +6,14 @@
  * nothing is sealed the kernel takes it from where it lies; only what it is to
  * take next, once it has room, is copied, so that libuv never holds what may
  * move (blob_settle).
+ *
+ * Messages to several connections may leave by several threads (conn_try): they
+ * are corked first, and what threads touch then is a connection's own, but for
+ * bytes, which they read.
  */
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "base/bytes.h"
 #include "base/check.h"
@@ -16,6 +22,7 @@
 
 #define SLICE_BYTES (256u << 10) /* Encrypted at once. */
 #define SEALED_HIGH (1u << 20)   /* Encrypted ahead of the kernel. */
+#define TRIED_BYTES (512u << 10) /* Encrypted by one of several threads. */
 #define AHEAD_BYTES (64u << 10)  /* Plain: copied for when there is room. */
 #define PIECES_MAX  12u          /* Plain: written at once. */
 #define SPARE_BYTES (1u << 20)   /* More is not kept for another time. */
@@ -323,8 +330,115 @@ static void parcel_seal(struct conn *conn, struct parcel *parcel)
         conn->unsealed = parcel;
     conn->unsealed_last = parcel;
     conn->unsealed_bytes += parcel->size;
-    conn_seal_some(conn, SEALED_HIGH);
+    if (!conn->corked)
+        conn_seal_some(conn, SEALED_HIGH);
 }
+
+/* --- by other threads ----------------------------------------------------- */
+
+void conn_cork(struct conn *conn)
+{
+    if (conn->corked || conn->closing)
+        return;
+    conn->corked = true;
+    conn->tried = 0;
+    if (!conn->plain && conn->open && !tls_has_room(conn->tls))
+        tls_lend(conn->tls, spare_take(conn->scratch));
+}
+
+/* Calls `take` for the pieces that wait, in order, until it returns false. */
+typedef bool (*piece_take)(void *context, const uint8_t *bytes, size_t size);
+
+static void each_piece(const struct conn *conn, piece_take take, void *context)
+{
+    for (const struct parcel *parcel = conn->unsealed; parcel != NULL;
+         parcel = parcel->next)
+        for (size_t i = 0; i < parcel->count; i++)
+            if (!take(context, piece_bytes(parcel, &parcel->list[i]),
+                      parcel->list[i].size))
+                return;
+}
+
+struct gathering {
+    struct iovec list[PIECES_MAX];
+    unsigned count;
+};
+
+static bool gather(void *context, const uint8_t *bytes, size_t size)
+{
+    struct gathering *gathering = context;
+
+    gathering->list[gathering->count++] = (struct iovec){
+        /* NOLINTNEXTLINE(performance-no-int-to-ptr): it is only read. */
+        .iov_base = (void *)(uintptr_t)bytes,
+        .iov_len = size};
+    return gathering->count < PIECES_MAX;
+}
+
+static void try_plain(struct conn *conn)
+{
+    struct gathering gathering = {.count = 0};
+    struct msghdr message = {.msg_iov = gathering.list};
+    uv_os_fd_t fd;
+    ssize_t written;
+
+    if (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) != 0)
+        return;
+    each_piece(conn, gather, &gathering);
+    message.msg_iovlen = gathering.count;
+    written = sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (written > 0)
+        conn->tried = (size_t)written; /* What failed fails again. */
+}
+
+static bool seal(void *context, const uint8_t *bytes, size_t size)
+{
+    struct conn *conn = context;
+    const size_t room = TRIED_BYTES - conn->tried;
+    const size_t take = size < room ? size : room;
+
+    conn->failing = tls_write(conn->tls, bytes, take) != ERR_OK;
+    if (!conn->failing)
+        conn->tried += take;
+    return !conn->failing && conn->tried < TRIED_BYTES;
+}
+
+void conn_try(struct conn *conn)
+{
+    if (conn->closing || conn->queued > 0)
+        return;
+    if (conn->plain)
+        try_plain(conn);
+    else if (conn->open)
+        each_piece(conn, seal, conn);
+}
+
+static size_t parcel_left(const struct parcel *parcel)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < parcel->count; i++)
+        left += parcel->list[i].size;
+    return left;
+}
+
+void conn_uncork(struct conn *conn)
+{
+    conn->corked = false;
+    while (conn->tried > 0) {
+        const size_t left = parcel_left(conn->unsealed);
+        const size_t take = conn->tried < left ? conn->tried : left;
+
+        parcel_done(conn, take);
+        conn->tried -= take;
+    }
+    if (conn->failing)
+        conn_fail(conn, LINK_LOST, "out of memory");
+    else if (!conn->closing)
+        conn_seal_some(conn, SEALED_HIGH);
+}
+
+/* -------------------------------------------------------------------------- */
 
 size_t conn_queued(const struct conn *conn)
 {

@@ -509,23 +509,6 @@ void link_give(struct link *link, uint8_t *room)
         conn_give(conn, room);
 }
 
-void link_send(struct link *link, enum plane plane, const void *data,
-               size_t size)
-{
-    CHECK(link->up);
-    if (!link->closing && !link->silent && link->conn[plane] != NULL)
-        conn_send(link->conn[plane], data, size);
-}
-
-void link_send_with(struct link *link, enum plane plane, const void *head,
-                    size_t head_size, struct blob *tail, size_t size)
-{
-    CHECK(link->up);
-    CHECK(size <= tail->capacity);
-    if (!link->closing && !link->silent && link->conn[plane] != NULL)
-        conn_send_with(link->conn[plane], head, head_size, tail, size);
-}
-
 size_t link_queued(const struct link *link, enum plane plane)
 {
     return link->conn[plane] == NULL ? 0 : conn_queued(link->conn[plane]);

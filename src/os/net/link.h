@@ -43,6 +43,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/pool.h"
 #include "os/net/blob.h"
 #include "os/net/interface.h"
 #include "os/net/net.h"
@@ -135,6 +136,11 @@ void link_send(struct link *link, enum plane plane, const void *data,
  * copied, the tail is held until it is sent and must not change meanwhile. */
 void link_send_with(struct link *link, enum plane plane, const void *head,
                     size_t head_size, struct blob *tail, size_t size);
+/* What is sent on bulk connections from here on leaves with link_hub_uncork, to
+ * several peers at once, by the threads of `pool` (NULL: one after the other).
+ * No other call to the hub or its links comes in between. */
+void link_hub_cork(struct link_hub *hub);
+void link_hub_uncork(struct link_hub *hub, struct pool *pool);
 size_t link_queued(const struct link *link, enum plane plane);
 /* The same, and what the kernel has and the peer's has not acknowledged. */
 size_t link_backlog(const struct link *link, enum plane plane);

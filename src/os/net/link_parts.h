@@ -3,6 +3,7 @@
  *
  *   link.c            pairs connections, ends links, watches times
  *   link_dial.c       the side that dials
+ *   link_send.c       messages on their way out
  *   link_strangers.c  the side that listens, until it knows who is there
  */
 #ifndef OS_NET_LINK_PARTS_H
@@ -35,6 +36,7 @@ struct link_hub {
     uint32_t half_max; /* ... of which there may be so many. */
     uint32_t open;     /* Connections and links that are not gone. */
     uint32_t handles;
+    bool corked; /* Bulk connections hold back what they are sent. */
     bool freed;
     time_us full_at;    /* When it was said last that there is no room. */
     time_us crowded_at; /* The same of a crowd. */

@@ -890,6 +890,69 @@ static void test_plain_needs_the_key_too(void **state)
     assert_int_equal(f->client.how, LINK_REFUSED);
 }
 
+#define MANY 40u
+
+static bool server_heard_many(struct fixture *f)
+{
+    return f->server.messages == MANY;
+}
+
+/* Items from the last to the first, as several threads might. */
+static void run_backwards(struct pool *pool, pool_item item, void *context,
+                          uint32_t items)
+{
+    for (uint32_t i = items; i-- > 0;)
+        item(context, i % pool->threads, i);
+}
+
+/* Messages that are held back leave in their order, those that the kernel takes
+ * at once and those that it does not; nothing leaves before. */
+static void check_corked(struct fixture *f, size_t size)
+{
+    struct pool backwards = {.threads = 2, .run = run_backwards};
+    struct blob *tail = blob_new(size);
+    size_t queued;
+
+    dial(f);
+    run_until(f, both_up);
+    for (size_t i = 0; i < size; i++)
+        tail->bytes[i] = (uint8_t)(i * 31);
+    link_hub_cork(f->client.hub);
+    for (uint8_t i = 0; i < MANY; i++)
+        link_send_with(f->client.link, PLANE_BULK, &i, 1, tail, size);
+    assert_int_equal(tail->holders, MANY + 1);
+    queued = link_queued(f->client.link, PLANE_BULK);
+    assert_true(queued > MANY * size);
+    link_hub_uncork(f->client.hub, &backwards);
+    assert_true(link_queued(f->client.link, PLANE_BULK) < queued);
+    run_until(f, server_heard_many);
+    assert_int_equal(f->server.got[0], MANY - 1);
+    assert_int_equal(f->server.size, size + 1);
+    assert_memory_equal(f->server.got + 1, tail->bytes, size);
+    assert_int_equal(tail->holders, 1);
+    f->server.messages = 0;
+    send_in_two(f, 3, 5);
+    blob_drop(tail);
+}
+
+static void test_corked_and_plain(void **state)
+{
+    start_plain(*state, true, true);
+    check_corked(*state, 300000);
+}
+
+static void test_corked_short_ones(void **state)
+{
+    start_plain(*state, true, true);
+    check_corked(*state, 70);
+}
+
+static void test_corked_and_sealed(void **state)
+{
+    start(*state, &cluster, &cluster);
+    check_corked(*state, 300000);
+}
+
 static void test_strangers_may_not_send_much(void **state)
 {
     struct fixture *f = *state;
@@ -1037,6 +1100,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_plain_room_too_small, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_plain_last_words, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_corked_and_plain, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_corked_short_ones, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_corked_and_sealed, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_plain_for_one_end, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_plain_for_the_other_end, setup,
