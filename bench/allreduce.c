@@ -1,16 +1,26 @@
 /*
  * allreduce.c - one all-reduce, timed: every process has a vector of its own
- * and ends with the sum in its place.  Built twice, on muster_sum and on MPI.
+ * and ends with the sum in its place.  Built on muster_sum, on MPI, and on
+ * nothing.
  *
  *     build/release/bench/allreduce PROCESSES TURNS TYPE BYTES...
+ *     build/release/bench/allreduce_bare PROCESSES TURNS i64 BYTES...
  *     mpirun -n PROCESSES build/release/bench/allreduce_mpi TURNS TYPE BYTES...
  *
  * TYPE is i64, f32 or f64.  For each size one line: bytes, the median of TURNS
  * calls in microseconds (of each process, and of those the mean), and the
  * processor time of a call, of all processes together.  A call begins when all
  * are there.
+ *
+ * The bare one is what a sum needs whose vectors outlive their processes, in
+ * memcpy and plain loops: each copies its own into memory that all share, all
+ * meet, and each adds the others' to its own, or, of more than two, a slice of
+ * all for all.  Nobody may die, come or be late, and who waits never sleeps.
+ * It is no bound: a copy that suits the machine better is quicker.
  */
 #define _GNU_SOURCE
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +29,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifdef PEER_MPI
+#if defined(PEER_MPI)
 #include <mpi.h>
+#elif defined(PEER_BARE)
+#include <sys/mman.h>
 #else
 #include "muster.h"
 #endif
@@ -38,7 +50,7 @@ static double now_us(clockid_t clock)
     return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
 }
 
-#ifdef PEER_MPI
+#if defined(PEER_MPI)
 static void sum(void *values, size_t count, int of)
 {
     const MPI_Datatype types[] = {MPI_INT64_T, MPI_FLOAT, MPI_DOUBLE};
@@ -50,6 +62,93 @@ static void sum(void *values, size_t count, int of)
 static void meet(void)
 {
     (void)MPI_Barrier(MPI_COMM_WORLD);
+}
+#elif defined(PEER_BARE)
+/* 256 MiB, and something, lest all begin in the same set of a cache. */
+#define PLACE_BYTES (((size_t)256 << 20) + (size_t)67 * 64)
+
+static _Atomic unsigned *arrived;
+static uint8_t *shared;
+static unsigned calls;
+
+/* Of a process, in even and odd calls: its vector, and its slice. */
+static int64_t *place(int of, int what)
+{
+    const size_t at = (size_t)of * 4 + 2 * (calls & 1) + (size_t)what;
+
+    return (int64_t *)(void *)(shared + at * PLACE_BYTES);
+}
+
+static void meet(void)
+{
+    const unsigned all = (unsigned)world;
+    const unsigned mine = atomic_fetch_add(arrived, 1);
+
+    for (unsigned i = 1; atomic_load(arrived) / all <= mine / all; i++)
+        if (i % 1024 == 0)
+            (void)sched_yield();
+}
+
+static void add_all(size_t first, size_t end, const int64_t *own, int64_t *out)
+{
+    const int64_t *rows[64];
+    int others = 0;
+
+    for (int i = 0; i < world; i++)
+        if (i != rank)
+            rows[others++] = place(i, 0);
+    for (size_t j = first; j < end; j += 8)
+        for (size_t k = j; k < j + 8 && k < end; k++) {
+            int64_t all = own[k];
+
+            for (int i = 0; i < others; i++)
+                all += rows[i][k];
+            out[k] = all;
+        }
+}
+
+static void add_two(size_t count, const int64_t *other, int64_t *values)
+{
+    for (size_t j = 0; j < count; j++)
+        values[j] += other[j];
+}
+
+static void sum(void *values, size_t count, int of)
+{
+    int64_t *const numbers = values;
+    const size_t each = count / (size_t)world + 1;
+
+    if (of == 2) { /* The figures: two doubles. */
+        meet();
+        memcpy(place(rank, 0), values, count * sizeof(double));
+        meet();
+        for (int i = 0; i < world; i++)
+            for (size_t j = 0; i != rank && j < count; j++)
+                ((double *)values)[j] += ((double *)(void *)place(i, 0))[j];
+        calls++;
+        return;
+    }
+    memcpy(place(rank, 0), values, count * sizeof *numbers);
+    meet();
+    if (world == 2) {
+        add_two(count, place(1 - rank, 0), numbers);
+        calls++;
+        return;
+    }
+    for (int i = 0; i < world; i++) {
+        const int whose = (rank + i) % world;
+        const size_t first = (size_t)whose * each;
+        const size_t end = first + each < count ? first + each : count;
+
+        if (i == 0)
+            add_all(first, end, numbers, place(rank, 1));
+        if (i == 0)
+            meet();
+        if (first < end)
+            memcpy(numbers + first, place(whose, 1) + first,
+                   (end - first) * sizeof *numbers);
+    }
+    calls++;
 }
 #else
 static struct muster_group *group;
@@ -138,7 +237,7 @@ static void measure_all(int count, char **arguments)
                 turns < TURNS_MAX ? turns : TURNS_MAX);
 }
 
-#ifdef PEER_MPI
+#if defined(PEER_MPI)
 int main(int count, char **arguments)
 {
     (void)MPI_Init(&count, &arguments);
@@ -146,6 +245,29 @@ int main(int count, char **arguments)
     (void)MPI_Comm_size(MPI_COMM_WORLD, &world);
     measure_all(count - 1, arguments + 1);
     (void)MPI_Finalize();
+    return 0;
+}
+#elif defined(PEER_BARE)
+int main(int count, char **arguments)
+{
+    const int access = PROT_READ | PROT_WRITE;
+    size_t bytes;
+
+    if (count < 5 || strcmp(arguments[3], "i64") != 0)
+        return 2;
+    world = atoi(arguments[1]);
+    if (world < 2 || world > 64)
+        return 2;
+    bytes = (size_t)world * 4 * PLACE_BYTES;
+    shared = mmap(NULL, bytes + sizeof *arrived, access,
+                  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (shared == MAP_FAILED)
+        return 1;
+    arrived = (_Atomic unsigned *)(void *)(shared + bytes);
+    while (rank + 1 < world && fork() == 0)
+        rank++;
+    measure_all(count - 2, arguments + 2);
+    (void)wait(NULL);
     return 0;
 }
 #else

@@ -13,6 +13,8 @@ as they go, and end when one does.
     plain    muster_sum by TCP, without TLS     mpi-tcp  Open MPI, over its tcp
     tls      muster_sum by TCP, with TLS        gloo     torch's, or GLOO=program
                                                          (allreduce_gloo.cc), by TCP
+    bare     the copies and additions that a sum by shared memory needs, in
+             memcpy and plain loops, without members who may die; of i64 only
 
 What goes by memory is compared with "shm", what goes by TCP with "plain"."""
 
@@ -36,8 +38,8 @@ ENV = {**os.environ, "LD_LIBRARY_PATH": str(ROOT / "build/release/src"),
        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMP_NUM_THREADS": "1",
        "GLOO_SOCKET_IFNAME": "lo"}
 MPI_TCP = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,tcp"}
-BESIDE = {"mpi": "shm", "mpi-tcp": "plain", "gloo": "plain"}
-ROADS = os.environ.get("ROADS", "shm,plain,tls,mpi,mpi-tcp,gloo").split(",")
+BESIDE = {"mpi": "shm", "bare": "shm", "mpi-tcp": "plain", "gloo": "plain"}
+ROADS = os.environ.get("ROADS", "shm,plain,tls,mpi,mpi-tcp,gloo,bare").split(",")
 
 
 def gloo_rank(rank, world, store, turns, kind, sizes):
@@ -96,6 +98,7 @@ def sides(world, kind, token):
     every = {"shm": ({}, ours),
              "plain": ({"TOKEN_FILE": token, "PLAIN": "1"}, ours),
              "tls": ({"TOKEN_FILE": token}, ours),
+             "bare": ({}, (BENCH / "allreduce_bare", world, TURNS, kind)),
              "mpi": ({}, mpi), "mpi-tcp": (MPI_TCP, mpi),
              "gloo": ({}, (*gloo, world, TURNS, kind))}
     return [(name, *every[name]) for name in ROADS]

@@ -31,7 +31,8 @@ enum exact_type { EXACT_F64 = 1, EXACT_F32 = 2, EXACT_I64 = 9 };
 size_t exact_size(enum exact_type type);
 
 /* 1 <= count <= EXACT_ROWS_MAX; `column` is scratch for count doubles; `out`
- * is none of the rows.  The bits are the same for every isa. */
+ * is none of the rows, but of I64 it may be.  The bits are the same for every
+ * isa. */
 void exact_sum(enum isa isa, enum exact_type type, const void *const *rows,
                uint32_t count, size_t width, double *column, void *out);
 /* The oracle: every column in an integer of 2,176 bits. */

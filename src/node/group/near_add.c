@@ -27,6 +27,7 @@ struct sum {
     size_t unit;
     uint32_t slices;
     uint32_t seats[TABLE_SEATS]; /* Who is in, in order. */
+    uint32_t own;                /* Which of them; TABLE_SEATS: not in. */
     uint8_t *values;
 };
 
@@ -94,14 +95,26 @@ void near_copy(void *to, const void *from, size_t size, size_t whole)
            size - head - numbers * sizeof(double));
 }
 
+/* Own numbers are where they came from, too, until the sum is there: nearer
+ * than their copy, which is for others. */
+static const uint8_t *row_of(const struct sum *sum, uint32_t index,
+                             uint64_t from, const uint8_t *out)
+{
+    const uint8_t *const own = sum->values + from * sum->unit;
+
+    if (index == sum->own && (out != own || sum->type == EXACT_I64))
+        return own;
+    return near_vector(sum->near, sum->seats[index], sum->plan->call) +
+           from * sum->unit;
+}
+
 static void add(const struct sum *sum, uint64_t from, uint64_t to, uint8_t *out)
 {
     const void *rows[TABLE_SEATS];
     double column[TABLE_SEATS];
 
     for (uint32_t i = 0; i < sum->slices; i++)
-        rows[i] = near_vector(sum->near, sum->seats[i], sum->plan->call) +
-                  from * sum->unit;
+        rows[i] = row_of(sum, i, from, out);
     exact_sum(isa_best(), sum->type, rows, sum->slices, to - from, column, out);
 }
 
@@ -165,14 +178,14 @@ static void contribute(const struct sum *sum, uint32_t index)
     take(sum, index, false);
 }
 
-static void list_seats(struct sum *sum, uint32_t *own)
+static void list_seats(struct sum *sum)
 {
-    *own = TABLE_SEATS;
+    sum->own = TABLE_SEATS;
     for (uint32_t seat = 0; seat < TABLE_SEATS; seat++) {
         if ((sum->plan->set >> seat & 1) == 0)
             continue;
         if (seat == sum->near->seat)
-            *own = sum->slices;
+            sum->own = sum->slices;
         sum->seats[sum->slices++] = seat;
     }
 }
@@ -193,21 +206,20 @@ enum err near_add(struct near *near, const struct table_plan *plan,
                       .unit = exact_size((enum exact_type)plan->type),
                       .values = values};
     union near_value value;
-    uint32_t own;
 
-    list_seats(&sum, &own);
+    list_seats(&sum);
     CHECK(sum.slices > 0 && sum.unit > 0);
     if (adds_alone(&sum)) {
         add(&sum, 0, plan->count, values);
     } else {
-        if (own < TABLE_SEATS)
-            contribute(&sum, own);
+        if (sum.own < TABLE_SEATS)
+            contribute(&sum, sum.own);
         for (uint32_t k = 1; k <= sum.slices; k++) {
             const uint32_t index =
-                own < TABLE_SEATS ? (own + k) % sum.slices : k - 1;
+                sum.own < TABLE_SEATS ? (sum.own + k) % sum.slices : k - 1;
 
-            if (index != own)
-                take(&sum, index, own < TABLE_SEATS);
+            if (index != sum.own)
+                take(&sum, index, sum.own < TABLE_SEATS);
         }
     }
     (void)near_look(near, &value);

@@ -257,12 +257,38 @@ static void test_float_once(void **state)
     assert_true(once == 1 + 0x1p-23f);
 }
 
+/* Integers may be added to one of the rows themselves. */
+static void test_integers_in_place(void **state)
+{
+    int64_t numbers[3][WIDTH], want[WIDTH];
+    const void *rows[3] = {numbers[0], numbers[1], numbers[2]};
+    double scratch[3];
+
+    (void)state;
+    for (unsigned isa = 0; isa <= isa_best(); isa++) {
+        for (int row = 0; row < 3; row++) {
+            for (int j = 0; j < WIDTH; j++) {
+                for (int i = 0; i < 3; i++)
+                    numbers[i][j] = ((int64_t)j << 40) * (i + 1) - 7 * i;
+                want[j] = ((int64_t)j << 40) * 6 - 21;
+            }
+            exact_sum((enum isa)isa, EXACT_I64, rows, 3, WIDTH, scratch,
+                      numbers[row]);
+            assert_memory_equal(numbers[row], want, sizeof want);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),   cmocka_unit_test(test_special),
-        cmocka_unit_test(test_no_order), cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_floats),   cmocka_unit_test(test_float_once),
+        cmocka_unit_test(test_golden),
+        cmocka_unit_test(test_special),
+        cmocka_unit_test(test_no_order),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_floats),
+        cmocka_unit_test(test_float_once),
+        cmocka_unit_test(test_integers_in_place),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
