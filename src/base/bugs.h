@@ -65,7 +65,9 @@ enum planted_bug {
     BUG_RING_BEHIND,      /* ... take the state of who is behind, ... */
     BUG_RING_EARLY,       /* ... lose what comes before it is asked for, ... */
     BUG_RING_LOSS,        /* ... not add up the losses of others, ... */
-    BUG_RING_UNSEALED,    /* ... and count lent sums that have changed. */
+    BUG_RING_UNSEALED,    /* ... count lent sums that have changed, ... */
+    BUG_RING_IN_PLACE,    /* ... lay steps ready where the state is, ... */
+    BUG_RING_UNSURE,      /* ... and step for all what has changed in memory. */
     BUG_SUM_HALF,         /* A group: have a total without all its parts, ... */
     BUG_SUM_ALONE,        /* ... return before all have it, ... */
     BUG_SUM_STALE,        /* ... take what was sent in another view, ... */

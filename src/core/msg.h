@@ -562,6 +562,9 @@ struct msg_slice {
      * for this event, or action, only. */
     const struct seal *seal;
     uint64_t number;
+    /* Of a total: what its sender has made of its slice of the model, instead
+     * of sums (core/ring/share.h); only under a seal, else NULL. */
+    const void *stepped;
 };
 
 struct msg_parting {

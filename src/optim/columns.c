@@ -47,4 +47,4 @@ static bool feed(struct optim *opt, const double *sum, double loss_sum)
 }
 
 const struct optim_ops optim_columns_ops = {
-    "columns", OPTIM_RATE_NONE, false, 1, vectors, place, what, feed};
+    "columns", OPTIM_RATE_NONE, false, 1, vectors, place, what, feed, NULL};

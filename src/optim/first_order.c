@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/quick.h"
 #include "math/vec.h"
 #include "optim/parts.h"
@@ -17,13 +18,6 @@
 /* Blocks that are tapped together: names are made of four at a time (quick.c),
  * and 32 KiB are still in a near cache. */
 #define TAPPED 4u
-
-/* Move some coordinates of b, all of one span, by one step: g is the gradient
- * sum at b, `slope` the gradient of the objective there, both of the
- * coordinates span->from and on. */
-typedef void (*update_function)(struct optim *opt, const double *g,
-                                const double *slope,
-                                const struct optim_span *span);
 
 static struct evaluation at_model(const struct optim *opt)
 {
@@ -61,17 +55,11 @@ static void place(struct optim *opt)
 struct walk {
     struct optim *opt;
     const double *sum;
-    double rows;            /* optim_divisor. */
-    update_function update; /* NULL: only measure. */
-    struct vec_sum slopes;  /* Of squares. */
-    double largest;         /* Of what was updated; infinite if not finite. */
-    uint64_t name;          /* quick_part of what was tapped. */
-};
-
-/* What is added up of coordinates: squares. */
-struct squares {
-    struct vec_sum slopes;
-    struct vec_sum weights; /* Before the update. */
+    double rows;           /* optim_divisor. */
+    optim_update update;   /* NULL: only measure. */
+    struct vec_sum slopes; /* Of squares. */
+    double largest;        /* Of what was updated; infinite if not finite. */
+    uint64_t name;         /* quick_part of what was tapped. */
 };
 
 static double larger(double a, double b)
@@ -86,21 +74,40 @@ static double update_block(const struct walk *walk,
     return vec_largest(walk->opt->b + block->from, block->to - block->from);
 }
 
+/* What is known of a block before it is updated: slopes, and squares. */
+static void measure_block(const struct optim *opt, const double *sum,
+                          double rows, const struct optim_span *block,
+                          struct optim_squares *squares, double *slope)
+{
+    const uint32_t count = block->to - block->from;
+    const double *const b = opt->b + block->from;
+
+    vec_measure(sum, rows, 2 * block->l2, b, count, slope);
+    vec_sum_add(&squares->slopes, slope, slope, count);
+    vec_sum_add(&squares->weights, b, b, count);
+}
+
 /* Slopes are kept if nothing is updated; else `room` is enough for them.
  * Returns the largest of what was updated, infinite if some is not finite. */
 static double walk_block(const struct walk *walk,
                          const struct optim_span *block,
-                         struct squares *squares, double *room)
+                         struct optim_squares *squares, double *room)
 {
-    const uint32_t from = block->from, count = block->to - from;
-    double *const b = walk->opt->b + from;
     double *const slope =
-        walk->update != NULL ? room : walk->opt->gradient + from;
+        walk->update != NULL ? room : walk->opt->gradient + block->from;
 
-    vec_measure(walk->sum + from, walk->rows, 2 * block->l2, b, count, slope);
-    vec_sum_add(&squares->slopes, slope, slope, count);
-    vec_sum_add(&squares->weights, b, b, count);
+    measure_block(walk->opt, walk->sum + block->from, walk->rows, block,
+                  squares, slope);
     return walk->update != NULL ? update_block(walk, block, slope) : 0;
+}
+
+double optim_step_block(struct optim *opt, const double *sum,
+                        const struct optim_span *block,
+                        struct optim_squares *squares, double *room)
+{
+    measure_block(opt, sum, optim_divisor(opt), block, squares, room);
+    opt->ops->update(opt, sum, room, block);
+    return vec_largest(opt->b + block->from, block->to - block->from);
 }
 
 /* Whole blocks of the first span, by slices. */
@@ -134,7 +141,7 @@ static void walk_slice(void *context, uint32_t slice, uint32_t first,
 
     for (uint32_t at = first; at < end; at += BLOCK) {
         const struct optim_span block = {at, at + BLOCK, head->l2};
-        struct squares squares = {0};
+        struct optim_squares squares = {0};
 
         largest =
             larger(largest, walk_block(head->walk, &block, &squares, room));
@@ -153,17 +160,20 @@ static void walk_slice(void *context, uint32_t slice, uint32_t first,
 /* Their sums, in order: what vec_sum would have come to.  Returns where they
  * end. */
 static uint32_t walk_head(struct walk *walk, const struct optim_span *span,
-                          struct squares *squares)
+                          struct optim_squares *squares)
 {
     struct optim *const opt = walk->opt;
     struct head head = {.walk = walk, .l2 = span->l2};
     const uint32_t end = span->to / BLOCK * BLOCK;
     const double *const blocks = opt->blocks;
-    uint32_t slices;
+    const bool gathered = opt->gathered.end > 0;
+    uint32_t slices = 0;
 
-    if ((opt->pool == NULL && !opt->tap.names) || span->from > 0 || end == 0)
+    if ((opt->pool == NULL && !opt->tap.names && !gathered) || span->from > 0 ||
+        end == 0)
         return span->from;
-    slices = pool_slices(opt->pool, end, SLICE_LEAST, walk_slice, &head);
+    if (!gathered)
+        slices = pool_slices(opt->pool, end, SLICE_LEAST, walk_slice, &head);
     for (uint32_t i = 0; i < end / BLOCK; i++) {
         squares->slopes.sum += blocks[i * 2];
         squares->weights.sum += blocks[i * 2 + 1];
@@ -171,6 +181,11 @@ static uint32_t walk_head(struct walk *walk, const struct optim_span *span,
     for (uint32_t i = 0; i < slices; i++) {
         walk->largest = larger(walk->largest, head.largest[i]);
         walk->name += head.name[i];
+    }
+    if (gathered) {
+        CHECK(opt->gathered.end == end);
+        walk->largest = larger(walk->largest, opt->gathered.largest);
+        walk->name += opt->gathered.name;
     }
     if (walk->update != NULL)
         opt->tap.end = end;
@@ -180,7 +195,7 @@ static uint32_t walk_head(struct walk *walk, const struct optim_span *span,
 /* Returns |b|^2 before the update. */
 static double walk_span(struct walk *walk, const struct optim_span *span)
 {
-    struct squares squares = {.slopes = walk->slopes};
+    struct optim_squares squares = {.slopes = walk->slopes};
     double room[BLOCK];
 
     for (uint32_t at = walk_head(walk, span, &squares); at < span->to;
@@ -249,31 +264,33 @@ static double shortening(const struct optim *opt)
                                                  : 1;
 }
 
-/* Where the norm of the whole gradient decides whether there is an update at
- * all, or how long it is, that is a second walk. */
-static bool walks_twice(const struct optim_options *o)
+/* Then there is a second walk. */
+bool optim_walks_twice(const struct optim_options *options)
 {
+    const struct optim_options *const o = options;
+
     return o->tol > 0 || o->gap > 0 || o->clip > 0;
 }
 
 bool optim_taps(const struct optim *opt)
 {
-    return opt->ops->what == at_model && !walks_twice(&opt->options);
+    return opt->ops->what == at_model && !optim_walks_twice(&opt->options);
 }
 
 static struct known known_of(const struct walk *walk)
 {
     const struct optim_tap *const tap = &walk->opt->tap;
+    const bool named = tap->names || walk->opt->gathered.end > 0;
 
     return (struct known){.largest = walk->largest,
-                          .named = tap->names ? tap->end : 0,
+                          .named = named ? tap->end : 0,
                           .name = walk->name};
 }
 
-static bool feed(struct optim *opt, const double *sum, double loss_sum,
-                 update_function update)
+static bool feed(struct optim *opt, const double *sum, double loss_sum)
 {
-    const bool twice = walks_twice(&opt->options);
+    const optim_update update = opt->ops->update;
+    const bool twice = optim_walks_twice(&opt->options);
     struct walk walk = {.opt = opt,
                         .sum = sum,
                         .rows = optim_divisor(opt),
@@ -281,6 +298,7 @@ static bool feed(struct optim *opt, const double *sum, double loss_sum,
 
     opt->shortened = 1;
     opt->tap.end = 0;
+    optim_take_gathered(opt);
     walk_all(&walk, loss_sum);
     if (twice && optim_converged(opt))
         return false;
@@ -290,6 +308,7 @@ static bool feed(struct optim *opt, const double *sum, double loss_sum,
         update_all(&walk);
     }
     opt->known = known_of(&walk);
+    opt->gathered.end = 0;
     opt->step++;
     opt->diverged = !(walk.largest < HUGE_VAL && isfinite(opt->gradient_norm) &&
                       isfinite(opt->objective));
@@ -309,13 +328,9 @@ static void gd_update(struct optim *opt, const double *g, const double *slope,
     vec_descend(keep, scale, g, span->to - span->from, opt->b + span->from);
 }
 
-static bool gd_feed(struct optim *opt, const double *sum, double loss_sum)
-{
-    return feed(opt, sum, loss_sum, gd_update);
-}
-
 const struct optim_ops optim_gd_ops = {
-    "gd", OPTIM_RATE_LENGTH, false, 1, one_vector, place, at_model, gd_feed};
+    "gd",  OPTIM_RATE_LENGTH, false, 1,        one_vector,
+    place, at_model,          feed,  gd_update};
 
 /* --- agd ----------------------------------------------------------------- */
 
@@ -338,13 +353,9 @@ static void agd_update(struct optim *opt, const double *g, const double *slope,
     }
 }
 
-static bool agd_feed(struct optim *opt, const double *sum, double loss_sum)
-{
-    return feed(opt, sum, loss_sum, agd_update);
-}
-
 const struct optim_ops optim_agd_ops = {
-    "agd", OPTIM_RATE_LENGTH, false, 1, two_vectors, place, at_model, agd_feed};
+    "agd", OPTIM_RATE_LENGTH, false, 1,         two_vectors,
+    place, at_model,          feed,  agd_update};
 
 /* --- momentum ------------------------------------------------------------ */
 
@@ -365,17 +376,12 @@ static void momentum_update(struct optim *opt, const double *g,
     }
 }
 
-static bool momentum_feed(struct optim *opt, const double *sum, double loss_sum)
-{
-    return feed(opt, sum, loss_sum, momentum_update);
-}
-
 const struct optim_ops optim_momentum_ops = {
-    "momentum", OPTIM_RATE_SUMMED, false,        1, two_vectors,
-    place,      at_model,          momentum_feed};
+    "momentum", OPTIM_RATE_SUMMED, false, 1, two_vectors, place, at_model,
+    feed,       momentum_update};
 const struct optim_ops optim_nesterov_ops = {
-    "nesterov", OPTIM_RATE_SUMMED, false,        1, two_vectors,
-    place,      at_model,          momentum_feed};
+    "nesterov", OPTIM_RATE_SUMMED, false, 1, two_vectors, place, at_model,
+    feed,       momentum_update};
 
 /* --- adam ---------------------------------------------------------------- */
 
@@ -433,22 +439,12 @@ static void adamw_update(struct optim *opt, const double *g,
     }
 }
 
-static bool adam_feed(struct optim *opt, const double *sum, double loss_sum)
-{
-    return feed(opt, sum, loss_sum, adam_update);
-}
-
-static bool adamw_feed(struct optim *opt, const double *sum, double loss_sum)
-{
-    return feed(opt, sum, loss_sum, adamw_update);
-}
-
-const struct optim_ops optim_adam_ops = {"adam",   OPTIM_RATE_SIZE, false,
-                                         1,        three_vectors,   place,
-                                         at_model, adam_feed};
-const struct optim_ops optim_adamw_ops = {"adamw",  OPTIM_RATE_SIZE, false,
-                                          1,        three_vectors,   place,
-                                          at_model, adamw_feed};
+const struct optim_ops optim_adam_ops = {
+    "adam", OPTIM_RATE_SIZE, false, 1,          three_vectors,
+    place,  at_model,        feed,  adam_update};
+const struct optim_ops optim_adamw_ops = {
+    "adamw", OPTIM_RATE_SIZE, false, 1,           three_vectors,
+    place,   at_model,        feed,  adamw_update};
 
 /* --- average ------------------------------------------------------------- */
 
@@ -480,4 +476,4 @@ static bool average_feed(struct optim *opt, const double *mean,
 
 const struct optim_ops optim_average_ops = {"average",  OPTIM_RATE_NONE, false,
                                             1,          one_vector,      place,
-                                            from_model, average_feed};
+                                            from_model, average_feed,    NULL};

@@ -148,4 +148,4 @@ static bool feed(struct optim *opt, const double *sum, double loss_sum)
 }
 
 const struct optim_ops optim_lbfgs_ops = {
-    "lbfgs", OPTIM_RATE_NONE, true, PHASES, vectors, place, what, feed};
+    "lbfgs", OPTIM_RATE_NONE, true, PHASES, vectors, place, what, feed, NULL};

@@ -324,4 +324,4 @@ static bool feed(struct optim *opt, const double *sum, double loss_sum)
 }
 
 const struct optim_ops optim_newton_ops = {
-    "newton", OPTIM_RATE_NONE, true, PHASES, vectors, place, what, feed};
+    "newton", OPTIM_RATE_NONE, true, PHASES, vectors, place, what, feed, NULL};

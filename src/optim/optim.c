@@ -215,6 +215,15 @@ static bool options_fit(const struct optim_options *o, uint32_t dims)
            isfinite(o->optimum) && optim_free_fits(o->l2_free, o->l2_stride);
 }
 
+uint32_t optim_part_vectors(const struct optim_options *options)
+{
+    const struct optim_ops *const ops = kinds[options->kind];
+
+    return ops->update != NULL && !optim_walks_twice(options)
+               ? ops->vectors(NULL)
+               : 0;
+}
+
 uint32_t optim_chunks(const struct optim_options *options, uint32_t all)
 {
     return options->sampler.kind == SAMPLER_WHOLE
@@ -316,6 +325,7 @@ void optim_close(struct optim *opt)
     mem_free(opt->kept);
     mem_free(opt->work);
     mem_free(opt->blocks);
+    mem_free(opt->spare);
     mem_free(opt->point);
     *opt = (struct optim){0};
 }

@@ -250,6 +250,50 @@ struct optim_tap {
                      to who wants it. */
 };
 
+/* --- a step that several make for each other (by_parts.c) ----------------- */
+
+#define OPTIM_SHARED 3u /* Vectors of a first-order optimiser, at most. */
+
+/* Where vectors and sums of blocks lie, each from coordinate 0 on. */
+struct optim_room {
+    double *vector[OPTIM_SHARED]; /* b, u, v: as many as there are. */
+    double
+        *blocks; /* Two of each SLICE_GRAIN: squares of slopes, of weights. */
+};
+
+/* What whole blocks came to. */
+struct optim_found {
+    double largest;  /* Of the new weights; infinite: some are not finite. */
+    uint64_t name;   /* quick_part of them, with KNOWN_SEED, ... */
+    uint64_t before; /* ... and of all vectors, as they were ... */
+    uint64_t after;  /* ... and are. */
+};
+
+/* Coordinates [at, end) of a step, whole blocks: in a room where somebody has
+ * stepped them, or, where that has no vectors, to be stepped here. */
+struct optim_part {
+    uint32_t at, end;
+    struct optim_room room;
+    struct optim_found found;
+};
+
+/* Weights that others made, up to `end` (0: none), and what they called them.
+ */
+struct optim_vouched {
+    uint32_t end;
+    uint64_t name;
+};
+
+/* A step that lies ready beside the state it is of. */
+struct optim_gathered {
+    uint32_t end; /* Of these first coordinates; 0: none does. */
+    double largest;
+    uint64_t name; /* As in optim_found. */
+    bool looks;    /* At what is written over: somebody vouched for that. */
+    uint64_t off;  /* By so much its name was another, and the next is to be. */
+    struct optim_vouched kept, spare; /* What lies there. */
+};
+
 struct optim {
     struct optim_options options;
     uint32_t dims;
@@ -304,8 +348,11 @@ struct optim {
     struct pool *pool; /* First order: long vectors are walked by slices; NULL:
                           they are not.  Who made the optimiser sets it. */
     struct optim_tap tap; /* The same. */
-    struct known known;   /* Of b. */
-    double *factor;       /* Into kept; newton when dense: lower triangle. */
+    double *spare; /* As long as kept, for what is gathered; NULL: nothing
+                      is. */
+    struct optim_gathered gathered;
+    struct known known; /* Of b. */
+    double *factor;     /* Into kept; newton when dense: lower triangle. */
 };
 
 /* Accepts "gd", "agd", "momentum", "nesterov", "adam", "adamw", "lbfgs",
@@ -344,6 +391,31 @@ void optim_close(struct optim *opt);
  * their steps: an OPTIM_AVERAGE whose steps are the averages. */
 struct optim_options optim_averaged(const struct optim_options *options,
                                     uint32_t every);
+
+/* Vectors that a step moves coordinate by coordinate, so that it may be made by
+ * parts; 0: of these options none may. */
+uint32_t optim_part_vectors(const struct optim_options *options);
+/* From now on parts may be gathered.  ERR_NOMEM. */
+MUST_CHECK enum err optim_share(struct optim *opt);
+/* So many of the first coordinates may come in parts, whole blocks; 0: none. */
+uint32_t optim_shared(const struct optim *opt);
+/* What optim_found has as `before` of coordinates [at, end), whole blocks. */
+uint64_t optim_name_part(const struct optim *opt, uint32_t at, uint32_t end);
+/* The step to come of coordinates [at, end), whole blocks of these, from their
+ * gradient sums.  The state stays as it is. */
+void optim_step_part(const struct optim *opt, uint32_t at, uint32_t end,
+                     const double *sum, const struct optim_room *into,
+                     struct optim_found *found);
+/* Lay the step to come ready, part by part: begin, all parts that make up the
+ * optim_shared coordinates, in any order, end.  `sum` has the gradient sums of
+ * a part that has no room.  The state stays as it is until optim_feed, which
+ * steps the other coordinates; if that is not called, optim_ungather, or begin
+ * again. */
+void optim_gather_begin(struct optim *opt);
+void optim_gather(struct optim *opt, const struct optim_part *part,
+                  const double *sum);
+void optim_gather_end(struct optim *opt);
+void optim_ungather(struct optim *opt);
 
 /* Are the weights that a feed makes tapped? */
 bool optim_taps(const struct optim *opt);

@@ -7,7 +7,17 @@
 #ifndef OPTIM_PARTS_H
 #define OPTIM_PARTS_H
 
+#include "math/vec.h"
 #include "optim/optim.h"
+
+struct optim_span;
+
+/* Move some coordinates of b, all of one span, by one step: g is the gradient
+ * sum at b, `slope` the gradient of the objective there, both of the
+ * coordinates span->from and on. */
+typedef void (*optim_update)(struct optim *opt, const double *g,
+                             const double *slope,
+                             const struct optim_span *span);
 
 struct optim_ops {
     const char *name;
@@ -23,6 +33,8 @@ struct optim_ops {
     struct evaluation (*what)(const struct optim *opt);
     /* Take the result; true if the model was updated. */
     bool (*feed)(struct optim *opt, const double *sum, double loss_sum);
+    /* First order: what a feed does to each coordinate by itself; else NULL. */
+    optim_update update;
 };
 
 extern const struct optim_ops optim_gd_ops, optim_agd_ops, optim_momentum_ops,
@@ -47,6 +59,24 @@ bool optim_free_fits(uint32_t free, uint32_t stride);
 /* The next span after `span` (zero: the first) of weights that are alike; false
  * after the last.  None is empty. */
 bool optim_span_next(const struct optim *opt, struct optim_span *span);
+
+/* First order: does the norm of the whole gradient decide whether there is an
+ * update at all, or how long it is? */
+bool optim_walks_twice(const struct optim_options *options);
+/* What lies ready, if something does, becomes the state: of the coordinates
+ * that it has that of the next step already. */
+void optim_take_gathered(struct optim *opt);
+/* Squares that are added up of coordinates. */
+struct optim_squares {
+    struct vec_sum slopes;
+    struct vec_sum weights; /* Before the update. */
+};
+/* Update coordinates of one span, whose gradient sums are at `sum`; `room` is
+ * for as many numbers.  Returns the largest of what was updated, infinite if
+ * some is not finite. */
+double optim_step_block(struct optim *opt, const double *sum,
+                        const struct optim_span *block,
+                        struct optim_squares *squares, double *room);
 
 /* Objective at w, and its gradient into `gradient`. */
 double optim_measure(const struct optim *opt, const double *w,

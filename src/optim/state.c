@@ -205,6 +205,7 @@ enum err optim_load(struct optim *opt, struct reader *in)
         return ERR_FORMAT;
     *opt = loaded;
     opt->known = (struct known){0};
+    opt->gathered = (struct optim_gathered){0};
     for (size_t i = 0; i < count; i++)
         opt->kept[i] = get_f64(&state);
     CHECK(reader_done(&state));

@@ -271,6 +271,7 @@ void ring_start(struct ring_world *world, uint32_t node, const char *contact,
                                 .small = options->small,
                                 .segment = options->segment,
                                 .state_segment = options->state_segment,
+                                .share = SLICE_GRAIN,
                                 .beat_us = run->beat_us,
                                 .pulse_us = PULSE_BEATS * run->beat_us,
                                 .stints = options->kept,
@@ -293,7 +294,7 @@ void ring_start(struct ring_world *world, uint32_t node, const char *contact,
     made.config = hash_bytes(&run->seed, sizeof run->seed);
     made.arithmetic = world->base.arithmetic;
     made.trainer = trainer_options(world, make_scale(world, at));
-    ring_lend_rooms(world, node, made.rooms);
+    ring_lend_rooms(world, node, &made);
     CHECK(peer_init(&at->machine, &made) == ERR_OK);
     at->made = true;
     if (options->kept)

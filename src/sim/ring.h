@@ -78,7 +78,8 @@ struct ring_result {
     uint32_t finished;   /* Peers that ended with the model, ... */
     uint32_t stopped;    /* ... at a prefix of the path, ... */
     uint32_t mismatched; /* ... because models differed. */
-    uint64_t lent;       /* Slices that were lent, not sent. */
+    uint64_t lent;       /* Slices that were lent, not sent, ... */
+    uint64_t stepped;    /* ... and of these of the model, not of sums. */
     uint64_t coordinates, slices, state_bytes, views, merges, doubts;
     uint64_t rounds; /* Summed over peers. */
     uint32_t named;  /* TRACE_POISON of the node that was flipped. */

@@ -105,31 +105,46 @@ static void push_pulse(struct ring_world *world, const struct ring_conn *conn,
 /* Memory that peers of one machine share. */
 enum err ring_open_rooms(struct ring_world *world)
 {
-    for (uint32_t i = 0; i < world->options->peers_max; i++)
+    const struct oracle *const oracle = &world->base.oracle;
+    const uint32_t vectors = optim_part_vectors(&world->options->run->optim);
+
+    for (uint32_t i = 0; i < world->options->peers_max; i++) {
+        void **const stepped = &world->nodes[i].stepped;
+
+        if (vectors > 0)
+            *stepped = mem_new(share_bytes(oracle->dims, vectors), 1);
+        if (vectors > 0 && *stepped == NULL)
+            return ERR_NOMEM;
         for (uint32_t k = 0; k < PEER_ROOMS; k++) {
             int64_t **const room = &world->nodes[i].rooms[k];
 
-            *room = mem_new(world->base.oracle.sum_dims, sizeof **room);
+            *room = mem_new(oracle->sum_dims, sizeof **room);
             if (*room == NULL)
                 return ERR_NOMEM;
         }
+    }
     return ERR_OK;
 }
 
 void ring_close_rooms(struct ring_world *world)
 {
-    for (uint32_t i = 0; i < world->options->peers_max; i++)
+    for (uint32_t i = 0; i < world->options->peers_max; i++) {
+        mem_free(world->nodes[i].stepped);
         for (uint32_t k = 0; k < PEER_ROOMS; k++)
             mem_free(world->nodes[i].rooms[k]);
+    }
 }
 
 void ring_lend_rooms(struct ring_world *world, uint32_t node,
-                     struct slice_room rooms[PEER_ROOMS])
+                     struct peer_options *options)
 {
     struct ring_node *const at = &world->nodes[node];
 
     for (uint32_t k = 0; k < PEER_ROOMS && world->options->machines > 0; k++)
-        rooms[k] = (struct slice_room){at->rooms[k], &at->seals[k]};
+        options->rooms[k] = (struct slice_room){at->rooms[k], &at->seals[k]};
+    if (at->stepped != NULL)
+        options->stepped =
+            (struct share_room){at->stepped, &at->seals[PEER_ROOMS]};
 }
 
 static bool share(const struct ring_world *world, uint32_t a, uint32_t b)
@@ -147,12 +162,15 @@ static size_t encode(struct ring_world *world, uint32_t from, uint32_t to,
     struct posted where;
 
     if (msg->kind != MSG_SLICE || msg->slice.seal == NULL ||
-        !share(world, from, to))
+        !share(world, from, to)) {
+        CHECK(msg->kind != MSG_SLICE || msg->slice.stepped == NULL);
         return codec_encode(msg, out);
+    }
     where = (struct posted){.place = (uint32_t)(msg->slice.seal - seals),
                             .sequence = msg->slice.number};
-    CHECK(where.place < PEER_ROOMS);
+    CHECK(where.place <= PEER_ROOMS);
     world->counted.lent++;
+    world->counted.stepped += msg->slice.stepped != NULL;
     return codec_encode_posted(msg, &where, out);
 }
 
@@ -169,7 +187,10 @@ static enum err decode(struct ring_world *world, uint32_t from,
                               &where);
     if (err != ERR_OK)
         return err;
-    msg->slice.sum = at->rooms[where.place] + msg->slice.at;
+    if (where.place == PEER_ROOMS)
+        msg->slice.stepped = at->stepped;
+    else
+        msg->slice.sum = at->rooms[where.place] + msg->slice.at;
     msg->slice.seal = &at->seals[where.place];
     msg->slice.number = where.sequence;
     return ERR_OK;

@@ -57,9 +57,12 @@ struct ring_node {
     size_t held_count, held_capacity;
     time_us timer_at;
     struct peer machine;
-    struct seal seals[PEER_ROOMS]; /* The machine's vectors, over all ... */
-    int64_t *rooms[PEER_ROOMS];    /* ... its lives; NULL: it lends none. */
-    bool made;                     /* The machine is to be closed. */
+    /* The machine's vectors over all its lives, and last what it has stepped;
+     * NULL: it lends none. */
+    struct seal seals[PEER_ROOMS + 1];
+    int64_t *rooms[PEER_ROOMS];
+    void *stepped;
+    bool made; /* The machine is to be closed. */
     struct sim_scale scale;
     struct follow follow;
     struct disk_model disk;
@@ -122,7 +125,7 @@ void ring_thaw(struct ring_world *world, uint32_t node);
 MUST_CHECK enum err ring_open_rooms(struct ring_world *world);
 void ring_close_rooms(struct ring_world *world);
 void ring_lend_rooms(struct ring_world *world, uint32_t node,
-                     struct slice_room rooms[PEER_ROOMS]);
+                     struct peer_options *options);
 void ring_send(struct ring_world *world, uint32_t node, uint32_t link,
                const struct msg *msg);
 void ring_dial(struct ring_world *world, uint32_t node, uint32_t link,

@@ -27,6 +27,7 @@ static enum err init_own(struct peer *p, const struct slice_room *room)
 enum err peer_init(struct peer *peer, const struct peer_options *options)
 {
     struct peer *p = peer;
+    struct trainer_options trainer;
     struct peer_seat *own;
     enum err err;
 
@@ -51,7 +52,10 @@ enum err peer_init(struct peer *peer, const struct peer_options *options)
     pulse_init(&p->pulse);
     p->pulse.tracing = options->stints;
     p->key.job = digest_short(&options->config);
-    err = trainer_init(&p->trainer, &options->trainer);
+    p->share.room = options->stepped;
+    trainer = options->trainer;
+    trainer.shares = options->stepped.memory != NULL && options->share > 0;
+    err = trainer_init(&p->trainer, &trainer);
     if (err != ERR_OK)
         return err;
     p->state = mem_new(trainer_state_bytes(&p->trainer), 1);

@@ -71,7 +71,10 @@
  * of its machine share (options.rooms).  A SLICE of those has a seal, and may
  * be passed on as a note of where it lies and of its number; the receiver's
  * driver makes the same message of it, whose sums are the sender's.  The memory
- * outlives its peer, and its seals go on counting in the next life.
+ * outlives its peer, and its seals go on counting in the next life.  So it is
+ * of what a peer has made of its slice of the model (options.stepped, share.h):
+ * a SLICE that has `stepped` goes only to members whose parts came as such
+ * notes, so that it is passed on as one, too.
  *
  * VITALS.  Before a beat for which pulse.due_at is over the driver fills in its
  * half of pulse.vitals (core/vitals.h).
@@ -94,6 +97,7 @@
 #include "core/link/pulse.h"
 #include "core/link/slow.h"
 #include "core/ring/council.h"
+#include "core/ring/share.h"
 #include "core/ring/slices.h"
 #include "core/run/trainer.h"
 
@@ -135,6 +139,11 @@ struct peer_options {
     /* Where its tally and its two totals are to lie, so that others of this
      * machine read them there; zeroed: anywhere. */
     struct slice_room rooms[PEER_ROOMS];
+    /* ... and what it makes of its slice of the model; zeroed: it makes nothing
+     * for others. */
+    struct share_room stepped;
+    uint32_t share; /* Slices of so many coordinates, and more, are stepped by
+                       who adds them up (PEER_SHARE); the same on all. */
     time_us beat_us;
     time_us pulse_us; /* Between two PULSEs; 0: none. */
     bool stints;      /* Trace what it did from when to when, for --trace. */
@@ -145,6 +154,7 @@ struct peer_options {
 #define PEER_SMALL         1024u
 #define PEER_SEGMENT       65536u
 #define PEER_LENT          (UINT32_C(1) << 20) /* The same, if only notes are sent. */
+#define PEER_SHARE         4096u
 #define PEER_STATE_SEGMENT (UINT32_C(1) << 19)
 
 /* Somebody known by name.  Seat 0 is this peer's own. */
@@ -274,6 +284,7 @@ struct peer {
     struct seal *own_seal;       /* Of its sums, if others may read them. */
     struct exchange here, early; /* This round's, and the next one's. */
     double *sums;
+    struct share share;
 
     bool *away;            /* By home: it was told that nobody has it here. */
     time_us lacking_since; /* TIME_NEVER: nothing is lacking. */

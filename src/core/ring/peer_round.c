@@ -21,12 +21,25 @@ static struct slice_shape shape_of(const struct peer *p, uint32_t dims)
                                 .ranks = p->view.count,
                                 .self = p->view.self,
                                 .small = p->options.small,
-                                .segment = p->options.segment};
+                                .segment = p->options.segment,
+                                .share = p->options.share};
 }
 
 static uint32_t dims_of(const struct peer *p)
 {
     return evaluation_dims(p->trainer.what.kind, p->trainer.options.dims);
+}
+
+/* Coordinates of the round at hand that members may step for each other; 0: its
+ * slices are too short, or a coordinate depends on others. */
+static uint32_t shared_of(const struct peer *p)
+{
+    const uint32_t dims = dims_of(p);
+
+    return p->share.room.memory != NULL &&
+                   dims / p->view.count >= p->options.share
+               ? trainer_shared(&p->trainer)
+               : 0;
 }
 
 /* --- what goes out -------------------------------------------------------- */
@@ -103,7 +116,12 @@ static void send_total(struct peer *p, struct slice_range range,
         out->at = range.at;
         out->count = range.end - range.at;
         out->sum = p->here.total.sum + range.at;
-        if (p->here.seal != NULL && range.end > range.at) {
+        if (p->here.of[p->view.self].stepped != NULL) {
+            out->sum = NULL;
+            out->stepped = p->share.room.memory;
+            out->seal = p->share.room.seal;
+            out->number = seal_number(p->share.room.seal);
+        } else if (p->here.seal != NULL && range.end > range.at) {
             out->seal = p->here.seal;
             out->number = seal_number(p->here.seal);
         }
@@ -132,6 +150,35 @@ static void blame(struct peer *p, const struct slice_blame *blame,
     }
 }
 
+/* RING-10.  False: it was not stepped, and is to be added up; or, with *blame,
+ * it was read too late. */
+static bool step_own(struct peer *p, const struct slice_shape *shape,
+                     struct slice_blame *blame)
+{
+    const struct lent own = {.stepped = p->share.room.memory};
+    const uint32_t shared = shared_of(p);
+    struct slice_parts parts;
+    bool sure;
+    uint64_t bad;
+
+    *blame = (struct slice_blame){0, 0};
+    if (shared == 0 || !exchange_lent(&p->here, shape, &parts))
+        return false;
+    bad = share_step(&p->share, &p->trainer, shape, p->view.key, shared, &parts,
+                     &sure);
+    return sure && exchange_stepped(&p->here, shape, &parts, bad, &own, blame);
+}
+
+/* The next segment, if it is ready.  False: *blame says why. */
+static bool settle(struct peer *p, const struct slice_shape *shape,
+                   struct slice_blame *blame)
+{
+    if (step_own(p, shape, blame))
+        return true;
+    return (blame->gone | blame->bad) == 0 &&
+           exchange_settle(&p->here, shape, blame);
+}
+
 /* Segments of own slice that are complete, in order; if something does not fit
  * its sums are of no use to anybody.  False: the view is broken. */
 static bool send_totals(struct peer *p, struct actions *actions)
@@ -144,8 +191,7 @@ static bool send_totals(struct peer *p, struct actions *actions)
         const struct slice_range segment = exchange_segment(&shape, p->told);
         const bool fits = !is_unfit(p);
 
-        if (fits && p->here.settled <= p->told &&
-            !exchange_settle(&p->here, &shape, &found)) {
+        if (fits && p->here.settled <= p->told && !settle(p, &shape, &found)) {
             blame(p, &found, actions);
             return false;
         }
@@ -227,6 +273,11 @@ void peer_round_slice(struct peer *p, uint32_t seat,
         fate = SLICE_BAD;
     else
         fate = exchange_take(x, &shape, &p->view, rank, msg, &done);
+    /* While others are still at it. */
+    if (now && fate == SLICE_COUNTED && msg->stepped != NULL &&
+        shared_of(p) > 0)
+        share_take(&p->share, &p->trainer, &p->here, &shape, shared_of(p),
+                   rank);
     if (fate == SLICE_BAD)
         links_ban(p, seat, actions);
     else if (now && fate == SLICE_COUNTED)
@@ -244,8 +295,9 @@ static void name_round(struct peer *p, struct actions *actions)
     p->key.view = p->view.key;
     p->key.step = t->optim.step;
     p->key.round = t->optim.round;
-    p->key.scale =
-        quick_long(pool, t->exponent, count * sizeof *t->exponent, 0);
+    if (!t->options.scale->same || p->key.scale == 0)
+        p->key.scale =
+            quick_long(pool, t->exponent, count * sizeof *t->exponent, 0);
     p->key.weights = evaluation_name(&t->what, t->options.dims, pool);
     if (BUG(BUG_RING_CHAIN) && t->options.kept)
         p->key.weights ^= digest_short(&t->ledger.chain);
@@ -305,6 +357,7 @@ static void fail(struct peer *p, enum trainer_next next,
 void peer_round_open(struct peer *p, struct actions *actions)
 {
     const enum trainer_next next = trainer_ask(&p->trainer);
+    struct slice_shape shape;
     struct exchange early;
 
     if (next == TRAINER_DIVERGED) {
@@ -327,6 +380,8 @@ void peer_round_open(struct peer *p, struct actions *actions)
         doubt_raise(p, actions);
         return;
     }
+    shape = shape_of(p, dims_of(p));
+    share_open(&p->share, &p->trainer, &shape, p->view.key, shared_of(p));
     p->phase = PEER_ROUND;
     p->told = 0;
     p->first = p->view.first[p->view.self];
@@ -387,20 +442,28 @@ static bool decode(struct peer *p, bool *good, struct actions *actions)
     const struct slice_shape shape = shape_of(p, dims_of(p));
     struct slice_blame found = {0, 0};
 
-    *good = exchange_decode(&p->here, &shape, p->trainer.exponent, p->sums,
-                            &found.gone);
+    if (exchange_steppers(&p->here, &shape) == 0)
+        *good = exchange_decode(&p->here, &shape, p->trainer.exponent, p->sums);
+    else if (shared_of(p) > 0)
+        *good = share_gather(&p->share, &p->trainer, &p->here, &shape,
+                             shared_of(p), p->sums);
+    else
+        found.bad = exchange_steppers(&p->here, &shape); /* Nobody asked. */
+    found.gone = exchange_gone(&p->here, &shape);
     blame(p, &found, actions);
-    return found.gone == 0;
+    return (found.gone | found.bad) == 0;
 }
 
 static enum trainer_next feed(struct peer *p, bool good)
 {
+    const struct slice_shape shape = shape_of(p, dims_of(p));
     struct total total = {.sums = p->sums,
                           .exactness = EXACT_BITWISE,
                           .rescale = 1,
                           .answered = p->view.count,
                           .chunks = p->options.chunks,
-                          .attempts = p->key.attempt};
+                          .attempts = p->key.attempt,
+                          .gathered = exchange_steppers(&p->here, &shape) != 0};
     const struct tally sum = {.dims = dims_of(p), .loss = p->here.total.loss};
 
     total.loss = tally_loss_value(&sum, p->trainer.exponent);

@@ -50,13 +50,17 @@ bool slice_whole(const struct slice_shape *shape)
     return shape->dims <= shape->small || shape->ranks == 1;
 }
 
-/* On whole blocks of the packing, so that no slice packs worse than another. */
+/* On whole blocks of the packing, so that no slice packs worse than another, or
+ * of an optimiser's walk. */
 static uint32_t cut(const struct slice_shape *shape, uint32_t rank)
 {
     const uint64_t at = (uint64_t)shape->dims * rank / shape->ranks;
+    const bool shared =
+        shape->share > 0 && shape->dims / shape->ranks >= shape->share;
 
-    return rank == shape->ranks ? shape->dims
-                                : (uint32_t)(at - at % PACK_BLOCK);
+    return rank == shape->ranks
+               ? shape->dims
+               : (uint32_t)(at - at % (shared ? SLICE_GRAIN : PACK_BLOCK));
 }
 
 struct slice_range slice_of(const struct slice_shape *shape, uint32_t rank)
@@ -146,17 +150,25 @@ static void open(struct exchange *x, const struct round_key *key, uint32_t dims)
     x->dims = dims;
 }
 
+static bool is_lent(const struct lent *lent)
+{
+    return lent->sum != NULL || lent->stepped != NULL;
+}
+
 /* All segments of one vector are lent, or none; `some`: of those before was
  * taken what was not. */
 static bool lend(struct lent *lent, const struct msg_slice *msg, bool some)
 {
-    const struct lent here = {
-        .sum = msg->sum - msg->at, .seal = msg->seal, .number = msg->number};
+    const bool stepped = msg->stepped != NULL;
+    const struct lent here = {.sum = stepped ? NULL : msg->sum - msg->at,
+                              .stepped = msg->stepped,
+                              .seal = msg->seal,
+                              .number = msg->number};
 
-    if (lent->sum == NULL && !some)
+    if (!is_lent(lent) && !some)
         *lent = here;
-    return lent->sum == here.sum && lent->seal == here.seal &&
-           lent->number == here.number;
+    return lent->sum == here.sum && lent->stepped == here.stepped &&
+           lent->seal == here.seal && lent->number == here.number;
 }
 
 static bool holds(const struct lent *lent)
@@ -231,6 +243,8 @@ static enum slice_fate take_segment(struct exchange *x,
         return SLICE_BAD;
     if ((x->in[number] & bit) != 0)
         return SLICE_TWICE;
+    if (msg->stepped != NULL)
+        return SLICE_BAD; /* Only a total is. */
     if (msg->seal != NULL ? !lend(&x->part[rank], msg, (x->added & bit) != 0)
                           : x->part[rank].sum != NULL ||
                                 !add_message(x, msg, is_blank(x, number)))
@@ -276,7 +290,7 @@ static enum slice_fate take_total(struct exchange *x,
 {
     const struct slice_range slice = slice_of(shape, rank);
     const uint32_t count = slice.end - slice.at;
-    const bool lent = x->of[rank].sum != NULL;
+    const bool lent = is_lent(&x->of[rank]);
 
     if (slice_whole(shape))
         return SLICE_BAD;
@@ -285,6 +299,8 @@ static enum slice_fate take_total(struct exchange *x,
     /* Without sums what lies there would be fed: those of another round. */
     if (msg->count == 0 && x->got[rank] < count && !does_not_fit(msg))
         return SLICE_BAD;
+    if (msg->stepped != NULL && msg->count != count)
+        return SLICE_BAD; /* It is one piece. */
     if (msg->count > 0 &&
         (msg->at != slice.at + x->got[rank] ||
          msg->count > count - x->got[rank] ||
@@ -397,8 +413,58 @@ bool exchange_settle(struct exchange *x, const struct slice_shape *shape,
     return true;
 }
 
+/* --- totals that were stepped --------------------------------------------- */
+
+/* Who has no chunks lends nothing, and may be anywhere. */
+bool exchange_lent(const struct exchange *x, const struct slice_shape *shape,
+                   struct slice_parts *parts)
+{
+    CHECK(exchange_ready(x, shape, 0));
+    parts->count = 0;
+    if (slice_whole(shape) || exchange_segments(shape) > 1)
+        return false;
+    for (uint32_t rank = 0; rank < shape->ranks; rank++) {
+        const struct lent *const part = &x->part[rank];
+
+        if (rank != shape->self && (part->sum == NULL || part->seal == NULL))
+            return false;
+        if (part->sum == NULL)
+            continue;
+        parts->ranks[parts->count] = rank;
+        parts->sums[parts->count++] = part->sum;
+    }
+    return parts->count > 0;
+}
+
+bool exchange_stepped(struct exchange *x, const struct slice_shape *shape,
+                      const struct slice_parts *parts, uint64_t bad,
+                      const struct lent *into, struct slice_blame *blame)
+{
+    *blame = (struct slice_blame){0, 0};
+    for (uint32_t i = 0; i < parts->count; i++)
+        blame->bad |= (bad >> i & 1) << parts->ranks[i];
+    blame->gone = gone_of(x->part, shape->ranks);
+    blame->bad &= ~blame->gone;
+    if ((blame->gone | blame->bad) != 0)
+        return false;
+    x->of[shape->self] = *into;
+    x->settled = exchange_segments(shape);
+    return true;
+}
+
+uint64_t exchange_steppers(const struct exchange *x,
+                           const struct slice_shape *shape)
+{
+    uint64_t who = 0;
+
+    for (uint32_t rank = 0; rank < shape->ranks; rank++)
+        if (x->of[rank].stepped != NULL)
+            who |= UINT64_C(1) << rank;
+    return who;
+}
+
 bool exchange_decode(const struct exchange *x, const struct slice_shape *shape,
-                     const int16_t *exponent, double *gradient, uint64_t *gone)
+                     const int16_t *exponent, double *gradient)
 {
     const bool whole = slice_whole(shape);
     bool good = tally_loss_in_bound(x->total.loss);
@@ -408,10 +474,17 @@ bool exchange_decode(const struct exchange *x, const struct slice_shape *shape,
         const int64_t *const sum =
             x->of[rank].sum != NULL ? x->of[rank].sum : x->total.sum;
 
+        if (x->of[rank].stepped != NULL)
+            continue;
         good &= tally_numbers(sum + slice.at, exponent + slice.at,
                               slice.end - slice.at, x->total.pool,
                               gradient + slice.at);
     }
-    *gone = gone_of(x->of, shape->ranks);
     return good;
+}
+
+uint64_t exchange_gone(const struct exchange *x,
+                       const struct slice_shape *shape)
+{
+    return gone_of(x->of, shape->ranks);
 }

@@ -50,6 +50,8 @@ struct slice_range {
 struct slice_shape {
     uint32_t dims, ranks, self;
     uint32_t small, segment;
+    uint32_t share; /* Slices of so many coordinates, and more, are cut so that
+                       they can be stepped (SLICE_GRAIN); 0: none are. */
 };
 
 /* The slice of a rank; where tallies go whole, all of it. */
@@ -64,7 +66,8 @@ struct slice_room {
 
 /* Sums that stay where they are. */
 struct lent {
-    const int64_t *sum; /* Of coordinate 0; NULL: nothing was lent. */
+    const int64_t *sum;  /* Of coordinate 0; NULL: nothing was lent, or ... */
+    const void *stepped; /* ... this (share.h). */
     const struct seal *seal;
     uint64_t number;
 };
@@ -130,15 +133,39 @@ bool exchange_ready(const struct exchange *x, const struct slice_shape *shape,
 MUST_CHECK bool exchange_settle(struct exchange *x,
                                 const struct slice_shape *shape,
                                 struct slice_blame *blame);
+/* The same in another way: were all parts of own slice, which is one segment
+ * and ready, lent?  Then their sums, from coordinate 0 on, and whose they are.
+ * False: they were not. */
+struct slice_parts {
+    const int64_t *sums[PEERS_MAX];
+    uint32_t ranks[PEERS_MAX];
+    uint32_t count;
+};
+bool exchange_lent(const struct exchange *x, const struct slice_shape *shape,
+                   struct slice_parts *parts);
+/* ... and what came of them lies there.  `bad`: of these parts, as bits.  False
+ * as exchange_settle. */
+MUST_CHECK bool exchange_stepped(struct exchange *x,
+                                 const struct slice_shape *shape,
+                                 const struct slice_parts *parts, uint64_t bad,
+                                 const struct lent *into,
+                                 struct slice_blame *blame);
+/* Who has stepped its slice, as bits. */
+uint64_t exchange_steppers(const struct exchange *x,
+                           const struct slice_shape *shape);
 uint32_t exchange_segments(const struct slice_shape *shape);
 struct slice_range exchange_segment(const struct slice_shape *shape,
                                     uint32_t number);
 /* Is the whole total here? */
 bool exchange_complete(const struct exchange *x,
                        const struct slice_shape *shape);
-/* The whole total as numbers; returns what tally_gradient does.  It counts only
- * if nobody is *gone. */
+/* The whole total as numbers, but of slices that were stepped; returns what
+ * tally_gradient does. */
 bool exchange_decode(const struct exchange *x, const struct slice_shape *shape,
-                     const int16_t *exponent, double *gradient, uint64_t *gone);
+                     const int16_t *exponent, double *gradient);
+/* Whose totals have changed since they were told of, as bits: what was read of
+ * them before this does not count. */
+uint64_t exchange_gone(const struct exchange *x,
+                       const struct slice_shape *shape);
 
 #endif /* CORE_RING_SLICES_H */

@@ -20,6 +20,14 @@ static enum err init_early(struct trainer *t)
     return early_init(&t->early, &options);
 }
 
+/* An optimiser that was just made. */
+static enum err prepare(struct trainer *t)
+{
+    t->optim.pool = t->options.pool;
+    t->optim.tap.names = t->options.kept;
+    return t->options.shares ? optim_share(&t->optim) : ERR_OK;
+}
+
 enum err trainer_init(struct trainer *trainer,
                       const struct trainer_options *options)
 {
@@ -30,8 +38,9 @@ enum err trainer_init(struct trainer *trainer,
     err = optim_init(&t->optim, &options->optim, options->dims);
     if (err != ERR_OK)
         return err;
-    t->optim.pool = options->pool;
-    t->optim.tap.names = options->kept;
+    err = prepare(t);
+    if (err != ERR_OK)
+        return err;
     options->scale->pool = options->pool;
     t->sum_dims = optim_sum_dims(&t->optim);
     if (t->sum_dims < options->sums_min)
@@ -212,6 +221,35 @@ static void place_copy(struct trainer *t)
         mirror != NULL && optim_taps(&t->optim) ? mirror->open(mirror) : NULL;
 }
 
+/* A scale that goes by the sums would have to see all of them; and a part is
+ * nothing that is mirrored. */
+uint32_t trainer_shared(const struct trainer *trainer)
+{
+    const struct trainer *const t = trainer;
+
+    return t->what.kind == EVALUATE_GRADIENT && t->what.w == t->optim.b &&
+                   scale_proved(t->options.scale) && t->options.mirror == NULL
+               ? optim_shared(&t->optim)
+               : 0;
+}
+
+void trainer_gather_begin(struct trainer *trainer)
+{
+    CHECK(trainer_shared(trainer) > 0);
+    optim_gather_begin(&trainer->optim);
+}
+
+void trainer_gather(struct trainer *trainer, const struct optim_part *part,
+                    const double *sums)
+{
+    optim_gather(&trainer->optim, part, sums);
+}
+
+void trainer_gather_end(struct trainer *trainer)
+{
+    optim_gather_end(&trainer->optim);
+}
+
 enum trainer_next trainer_feed(struct trainer *trainer,
                                const struct total *total)
 {
@@ -226,6 +264,8 @@ enum trainer_next trainer_feed(struct trainer *trainer,
         return next;
     trainer_note(t, total);
     place_copy(t);
+    if (!total->gathered)
+        optim_ungather(&t->optim);
     updated = optim_feed(&t->optim, total->sums, total->loss);
     if (t->optim.diverged)
         return TRAINER_DIVERGED;
@@ -368,9 +408,9 @@ enum err trainer_restart(struct trainer *trainer, const struct checkpoint *head,
     err = optim_init(&t->optim, &t->options.optim, t->options.dims);
     if (err != ERR_OK)
         return err;
-    t->optim.pool = t->options.pool;
-    t->optim.tap.names = t->options.kept;
-    err = init_early(t);
+    err = prepare(t);
+    if (err == ERR_OK)
+        err = init_early(t);
     if (err == ERR_OK)
         journal_move(t, from, head, actions);
     return err;

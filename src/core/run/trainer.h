@@ -59,6 +59,7 @@ struct trainer_options {
     uint32_t vectors; /* ... `length` are hashed, the rest is padding, 0. */
     uint32_t length;
     uint32_t sums_min; /* Sums may be longer than the optimiser's. */
+    bool shares;       /* Steps may come in parts that others made. */
     bool kept;         /* There is a ledger; the star has one: */
     struct ledger_options ledger;
 };
@@ -76,6 +77,8 @@ struct total {
     uint32_t age_max;
     uint32_t attempts; /* Rounds done again. */
     bool in_bound;     /* What was added up is no more than can be (P9). */
+    bool gathered;     /* trainer_gather was called: `sums` are of the other
+                          coordinates. */
 };
 
 enum trainer_next {
@@ -132,6 +135,15 @@ MUST_CHECK enum err trainer_restart(struct trainer *trainer,
 
 /* ASKS, DONE, DIVERGED.  Trials that cannot be evaluated are rejected. */
 enum trainer_next trainer_ask(struct trainer *trainer);
+/* Of what was asked so many of the first coordinates may be stepped in parts
+ * (optim_shared), each by another one and from the sums alone; 0: none. */
+uint32_t trainer_shared(const struct trainer *trainer);
+/* Lay the step ready that such parts make (optim_gather_begin, optim_gather,
+ * optim_gather_end); it is made by trainer_feed, or by nobody. */
+void trainer_gather_begin(struct trainer *trainer);
+void trainer_gather(struct trainer *trainer, const struct optim_part *part,
+                    const double *sums);
+void trainer_gather_end(struct trainer *trainer);
 /* The sums of what was asked. */
 enum trainer_next trainer_feed(struct trainer *trainer,
                                const struct total *total);

@@ -9,7 +9,9 @@
 #include "os/clock.h"
 #include "os/run/threads.h"
 
-#define QUICK_US 400 /* Not worth a thread's waking. */
+/* Not worth a thread's waking, and far less than the time between two beats.
+ * What is called off, when a view is over, is so long in ending. */
+#define QUICK_US 4000
 
 struct compute {
     struct pool *pool;

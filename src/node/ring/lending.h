@@ -2,9 +2,9 @@
  * lending.h - vectors of a ring's peers that others of the same machine read
  * where they lie, on a board that was made before the forks.
  *
- *     berth 0  [ seal | seal ][ tally ][ total ]  its life 1, 2, ... writes
- *              [ seal | seal ][       ][ total ]
- *     berth 1   ...
+ *     berth 0  [ seal | seal |      ][ tally ][ total ]  its life 1, 2, ...
+ *              [      | seal | seal ][       ][ total ][ its slice of the model
+ * ] berth 1   ...
  *
  * A SLICE of such a vector goes as a note of where it lies and of the number
  * of its seal, over the link as all messages do: so it keeps its order
@@ -28,22 +28,30 @@
 #include "os/run/board.h"
 #include "wire/codec.h"
 
-/* A board for so many peers, `count` of which begin; NULL and ERR_OK: the sums
- * are too long to lie in memory for all. */
+/* A board for so many peers, `count` of which begin, with `step_bytes` for the
+ * slice of the model that each makes (share_bytes; 0: none does).  NULL and
+ * ERR_OK: the sums are too long to lie in memory for all. */
 MUST_CHECK enum err lending_new(uint32_t berths, uint32_t count,
-                                uint32_t sum_dims, struct board **board);
-/* Where the vectors of a berth lie. */
-void lending_rooms(struct board *board, uint32_t berth,
+                                uint32_t sum_dims, size_t step_bytes,
+                                struct board **board);
+/* Where the vectors of a berth lie; `sum_dims` as above, here and below. */
+void lending_rooms(struct board *board, uint32_t berth, uint32_t sum_dims,
                    struct slice_room rooms[PEER_ROOMS]);
+/* ... and its slice of the model; of zeros if there is no room for it. */
+struct share_room lending_stepped(struct board *board, uint32_t berth,
+                                  uint32_t sum_dims);
 
 /* Is it a message whose vector lies in that berth? */
-bool lending_posts(struct board *board, uint32_t berth, const struct msg *msg);
+bool lending_posts(struct board *board, uint32_t berth, uint32_t sum_dims,
+                   const struct msg *msg);
 /* The note of it; false if out of memory. */
 MUST_CHECK bool lending_fill(struct board *board, uint32_t berth,
-                             struct envelope *envelope, const struct msg *msg);
+                             uint32_t sum_dims, struct envelope *envelope,
+                             const struct msg *msg);
 /* The SLICE that the peer of a berth has lent.  ERR_FORMAT: no such message. */
 MUST_CHECK enum err lending_find(struct board *board, uint32_t berth,
-                                 struct codec_room *room, const uint8_t *data,
-                                 size_t size, struct msg *msg);
+                                 uint32_t sum_dims, struct codec_room *room,
+                                 const uint8_t *data, size_t size,
+                                 struct msg *msg);
 
 #endif /* NODE_RING_LENDING_H */

@@ -113,9 +113,11 @@ static bool fill(struct mesh *mesh, const struct end *end,
     const struct mesh_options *const options = &mesh->options;
 
     if (end->berth != BOARD_NONE &&
-        lending_posts(options->board, options->berth, msg))
-        return lending_fill(options->board, options->berth, &mesh->envelope,
-                            msg);
+        lending_posts(options->board, options->berth, options->sum_dims, msg))
+        return lending_fill(options->board, options->berth, options->sum_dims,
+                            &mesh->envelope, msg);
+    if (msg->kind == MSG_SLICE && msg->slice.stepped != NULL)
+        return false; /* It was a neighbour's when it sent its part. */
     if (!envelope_fill(&mesh->envelope, msg))
         return false;
     if (msg->kind == MSG_SLICE)
@@ -157,8 +159,18 @@ static struct end *find_up(struct mesh *mesh, uint32_t number)
 static bool is_lent(const struct mesh *mesh, const struct end *end,
                     const struct msg *msg)
 {
+    const struct mesh_options *const options = &mesh->options;
+
     return end->berth != BOARD_NONE &&
-           lending_posts(mesh->options.board, mesh->options.berth, msg);
+           lending_posts(options->board, options->berth, options->sum_dims,
+                         msg);
+}
+
+/* Stepped weights are lent or, as fill says, not sent at all. */
+static bool is_sheet(const struct mesh *mesh, const struct end *end,
+                     const struct msg *msg)
+{
+    return msg->slice.stepped == NULL && !is_lent(mesh, end, msg);
 }
 
 static void send_sheet(struct mesh *mesh, struct end *end,
@@ -187,7 +199,7 @@ static uint32_t send_batch(struct mesh *mesh, const struct action *sends,
         const struct end *const end = find_up(mesh, sends[most].link);
 
         which[most] = NO_SHEET;
-        if (end != NULL && !is_lent(mesh, end, msg) &&
+        if (end != NULL && is_sheet(mesh, end, msg) &&
             !sheets_add(sheets, msg, &which[most]))
             break;
     }
@@ -470,8 +482,9 @@ static enum err decode(struct mesh *mesh, const struct end *end,
                        const uint8_t *data, size_t size, struct msg *msg)
 {
     return end->berth != BOARD_NONE && codec_is_posted(data, size)
-               ? lending_find(mesh->options.board, end->berth, &mesh->room,
-                              data, size, msg)
+               ? lending_find(mesh->options.board, end->berth,
+                              mesh->options.sum_dims, &mesh->room, data, size,
+                              msg)
                : codec_decode(data, size, &mesh->room, msg);
 }
 

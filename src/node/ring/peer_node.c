@@ -527,7 +527,10 @@ static enum err open_core(struct node *node)
 
     core.incarnation = random_u64();
     if (lends(node)) {
-        lending_rooms(options->board, options->berth, core.rooms);
+        lending_rooms(options->board, options->berth, options->sum_dims,
+                      core.rooms);
+        core.stepped =
+            lending_stepped(options->board, options->berth, options->sum_dims);
         board_berth_take(options->board, options->berth, core.incarnation);
     }
     core.contact[0] = '\0';
@@ -541,6 +544,8 @@ static enum err open_core(struct node *node)
         err = keeper_open(&node->keeper, options->folder, &recovery, node->why);
     if (err == ERR_OK)
         err = peer_init(&node->core, &core);
+    if (err == ERR_OK && lends(node))
+        CHECK(node->core.trainer.sum_dims == options->sum_dims);
     if (err == ERR_OK && recovery.found)
         err = peer_resume(&node->core, &recovery, node->why);
     recovery_close(&recovery);

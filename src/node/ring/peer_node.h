@@ -49,6 +49,7 @@ struct peer_node_options {
     bool plain;          /* Sums and states are not sealed between those
                             who both say so (mesh.h). */
     struct board *board; /* lending_new; NULL: all are sent bytes. */
+    uint32_t sum_dims;   /* Of its vectors there. */
     uint32_t berth;      /* Its own there; BOARD_NONE: likewise. */
     int listen_fd;
     int spare_fd; /* Memory for a result that no disk takes; -1 = none. */

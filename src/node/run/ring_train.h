@@ -24,6 +24,7 @@ struct ring_train {
     const struct net_listener *door; /* Of the first local peer. */
     int lock_fd;
     struct board *board; /* lending_new; NULL: slices go by sockets. */
+    uint32_t sum_dims;   /* Of the vectors there. */
     struct ledger_options ledger;
     time_us beat_us, pulse_us, dead_us, gather_us;
     struct crew **running;              /* Set while there are processes. */

@@ -83,6 +83,7 @@ struct train {
     const struct digest *chunk_digests; /* NULL: not keyed. */
     char place[PLACE_SIZE];             /* Of shared data; empty: shipped. */
     struct board *board;                /* NULL: bulk goes over sockets. */
+    uint32_t sum_dims;                  /* Of the vectors there. */
     bool boardless;                     /* No descriptors are left for one. */
     uint64_t files_before;              /* For limits_files_restore. */
     int spare_fd;                       /* See coordinator_node.h. */
@@ -680,6 +681,14 @@ static enum err check_rules(const struct train *train, struct why *why)
     return rules_check(&choices, why);
 }
 
+/* Of what a peer of a ring makes of the model for others. */
+static size_t step_bytes(const struct optim_options *options, uint32_t dims)
+{
+    const uint32_t vectors = optim_part_vectors(options);
+
+    return vectors > 0 ? share_bytes(optim_dims(options, dims), vectors) : 0;
+}
+
 /* Memory for weights and tallies, or a ring's vectors, before the forks that
  * share it. */
 static enum err open_board(struct train *train, uint32_t dims, bool ring,
@@ -700,12 +709,13 @@ static enum err open_board(struct train *train, uint32_t dims, bool ring,
     if (err != ERR_OK)
         return err;
     sum_dims = optim_sum_dims(&optim);
+    train->sum_dims = sum_dims;
     optim_close(&optim);
     shape = posting_shape(count + BERTHS_SPARE, dims, sum_dims);
     shape.workers = count;
-    err =
-        ring ? lending_new(count + BERTHS_SPARE, count, sum_dims, &train->board)
-             : board_new(&shape, &train->board);
+    err = ring ? lending_new(count + BERTHS_SPARE, count, sum_dims,
+                             step_bytes(&options->optim, dims), &train->board)
+               : board_new(&shape, &train->board);
     if (err == ERR_OK || options->bulk == TRAIN_BULK_AUTO)
         return ERR_OK;
     return why_set(why, err,
@@ -925,6 +935,7 @@ static enum err run_ring(struct train *train, struct train_result *result,
     if (err == ERR_OK)
         err = open_board(train, train->objective.dims, true, why);
     ring.board = train->board;
+    ring.sum_dims = train->sum_dims;
     if (err == ERR_OK)
         err = ring_train_run(&ring, result, why);
     result->shared = train->board != NULL;

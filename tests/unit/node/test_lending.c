@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { DIMS = 5000, BERTHS = 4 };
+enum { DIMS = 5000, BERTHS = 4, STEP_BYTES = 4096 };
 
 static struct board *board;
 static struct codec_room room;
@@ -24,7 +24,8 @@ static struct codec_room room;
 static int open_all(void **state)
 {
     (void)state;
-    return lending_new(BERTHS, 2, DIMS, &board) == ERR_OK && board != NULL &&
+    return lending_new(BERTHS, 2, DIMS, STEP_BYTES, &board) == ERR_OK &&
+                   board != NULL &&
                    codec_room_init(&room, DIMS, DIMS, 0) == ERR_OK
                ? 0
                : -1;
@@ -49,7 +50,7 @@ static struct msg slice_in(uint32_t berth, uint32_t place)
                                 .count = 50,
                                 .loss = -3}};
 
-    lending_rooms(board, berth, rooms);
+    lending_rooms(board, berth, DIMS, rooms);
     msg.slice.sum = rooms[place].sum + 100;
     msg.slice.seal = rooms[place].seal;
     msg.slice.number = seal_number(rooms[place].seal);
@@ -65,12 +66,13 @@ static void test_notes(void **state)
         const struct msg msg = slice_in(2, place);
         struct msg got;
 
-        assert_true(lending_posts(board, 2, &msg));
-        assert_false(lending_posts(board, 1, &msg));
-        assert_true(lending_fill(board, 2, &envelope, &msg));
+        assert_true(lending_posts(board, 2, DIMS, &msg));
+        assert_false(lending_posts(board, 1, DIMS, &msg));
+        assert_true(lending_fill(board, 2, DIMS, &envelope, &msg));
         assert_null(envelope.tail);
-        assert_int_equal(lending_find(board, 2, &room, envelope.room->bytes,
-                                      envelope.head_size, &got),
+        assert_int_equal(lending_find(board, 2, DIMS, &room,
+                                      envelope.room->bytes, envelope.head_size,
+                                      &got),
                          ERR_OK);
         assert_ptr_equal(got.slice.sum, msg.slice.sum);
         assert_ptr_equal(got.slice.seal, msg.slice.seal);
@@ -89,7 +91,7 @@ static void test_rooms(void **state)
 
     (void)state;
     for (uint32_t i = 0; i < BERTHS; i++) {
-        lending_rooms(board, i, rooms[i]);
+        lending_rooms(board, i, DIMS, rooms[i]);
         for (uint32_t k = 0; k < PEER_ROOMS; k++)
             for (uint32_t j = 0; j < DIMS; j++)
                 rooms[i][k].sum[j] = (int64_t)i * PEER_ROOMS + k;
@@ -102,32 +104,65 @@ static void test_rooms(void **state)
         }
 }
 
+/* A slice of the model goes as a note, too, or nowhere. */
+static void test_stepped(void **state)
+{
+    const struct share_room made = lending_stepped(board, 2, DIMS);
+    struct msg msg = slice_in(2, 1);
+    struct envelope envelope = {0};
+    struct board *plain = NULL;
+    struct msg got;
+
+    (void)state;
+    memset(made.memory, 0, STEP_BYTES);
+    msg.slice.total = true;
+    msg.slice.sum = NULL;
+    msg.slice.stepped = made.memory;
+    msg.slice.seal = made.seal;
+    assert_true(lending_posts(board, 2, DIMS, &msg));
+    assert_false(lending_posts(board, 1, DIMS, &msg));
+    assert_true(lending_fill(board, 2, DIMS, &envelope, &msg));
+    assert_int_equal(lending_find(board, 2, DIMS, &room, envelope.room->bytes,
+                                  envelope.head_size, &got),
+                     ERR_OK);
+    assert_ptr_equal(got.slice.stepped, made.memory);
+    assert_ptr_equal(got.slice.seal, made.seal);
+    assert_null(got.slice.sum);
+    assert_int_equal(lending_new(BERTHS, 2, DIMS, 0, &plain), ERR_OK);
+    assert_null(lending_stepped(plain, 2, DIMS).memory);
+    assert_int_equal(lending_find(plain, 2, DIMS, &room, envelope.room->bytes,
+                                  envelope.head_size, &got),
+                     ERR_FORMAT); /* There is no such place. */
+    board_free(plain);
+    envelope_close(&envelope);
+}
+
 static void test_refused(void **state)
 {
     const struct msg tally = {.kind = MSG_TALLY, .tally = {.dims = DIMS}};
-    struct posted where = {.place = PEER_ROOMS};
+    struct posted where = {.place = PEER_ROOMS + 1};
     struct msg msg = slice_in(0, 0);
     struct envelope envelope = {0};
     struct msg got;
 
     (void)state;
     assert_true(envelope_fill_posted(&envelope, &msg, &where));
-    assert_int_equal(lending_find(board, 0, &room, envelope.room->bytes,
+    assert_int_equal(lending_find(board, 0, DIMS, &room, envelope.room->bytes,
                                   envelope.head_size, &got),
                      ERR_FORMAT); /* No such place. */
     where.place = 0;
     msg.slice.count = 0;
     assert_true(envelope_fill_posted(&envelope, &msg, &where));
-    assert_int_equal(lending_find(board, 0, &room, envelope.room->bytes,
+    assert_int_equal(lending_find(board, 0, DIMS, &room, envelope.room->bytes,
                                   envelope.head_size, &got),
                      ERR_FORMAT); /* Nothing is lent. */
     msg.slice.count = DIMS;
     assert_true(envelope_fill_posted(&envelope, &msg, &where));
-    assert_int_equal(lending_find(board, 0, &room, envelope.room->bytes,
+    assert_int_equal(lending_find(board, 0, DIMS, &room, envelope.room->bytes,
                                   envelope.head_size, &got),
                      ERR_FORMAT); /* Beyond the end. */
     assert_true(envelope_fill_posted(&envelope, &tally, &where));
-    assert_int_equal(lending_find(board, 0, &room, envelope.room->bytes,
+    assert_int_equal(lending_find(board, 0, DIMS, &room, envelope.room->bytes,
                                   envelope.head_size, &got),
                      ERR_FORMAT); /* No message of a peer. */
     envelope_close(&envelope);
@@ -138,7 +173,7 @@ static void test_too_long(void **state)
     struct board *none = board;
 
     (void)state;
-    assert_int_equal(lending_new(1, 1, UINT32_C(1) << 26, &none), ERR_OK);
+    assert_int_equal(lending_new(1, 1, UINT32_C(1) << 26, 0, &none), ERR_OK);
     assert_null(none);
 }
 
@@ -152,7 +187,7 @@ static void test_killed(void **state)
     pid_t child;
 
     (void)state;
-    lending_rooms(board, 3, rooms);
+    lending_rooms(board, 3, DIMS, rooms);
     assert_true(seal_holds(told.slice.seal, told.slice.number));
     child = fork();
     assert_true(child >= 0);
@@ -174,9 +209,9 @@ static void test_killed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rooms),   cmocka_unit_test(test_notes),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_too_long),
-        cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_rooms),    cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_stepped),  cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_too_long), cmocka_unit_test(test_killed),
     };
 
     return cmocka_run_group_tests(tests, open_all, close_all);
