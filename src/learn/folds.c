@@ -204,7 +204,8 @@ static void batch_item(void *context, uint32_t thread, uint32_t item)
 
     (void)thread;
     lesson_run(&lesson);
-    tell_done(batch, &lesson);
+    if (lesson.trial->fold[lesson.fold].err != ERR_CANCELLED)
+        tell_done(batch, &lesson);
 }
 
 static enum err side_by_side(struct batch *batch, uint32_t count,

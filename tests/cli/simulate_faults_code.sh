@@ -20,6 +20,6 @@ done
 for code in ignore ksync agc erasurehead; do
     "$MUSTER" simulate --faults --seeds 1:10 --code $code | grep digest
 done | uniq -c | sed 's/digest.*//'
-for code in nope frc:s=2 flexent elastic auto; do
+for code in nope frc:s=2 cec:l=3:p=8 flexent elastic auto; do
     "$MUSTER" simulate --faults --seeds 1:10 --code $code 2>&1
 done

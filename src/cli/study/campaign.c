@@ -81,14 +81,14 @@ static enum err find_code(const char *text, const char **name, struct why *why)
                        "by itself; there is no --code " AUTO_NAME);
     if (preset == NULL)
         return preset_unknown(text, why);
-    if (strchr(text, ':') != NULL)
-        return why_set(why, ERR_UNSUPPORTED,
-                       "--faults draws the settings of a code: --code %s",
-                       preset->name);
     if (preset->placement == PLACE_CEC || preset->placement == PLACE_SHADOW)
         return why_set(why, ERR_UNSUPPORTED,
                        "--faults draws code %s by itself, for problems that it "
                        "fits; there is no --code for it",
+                       preset->name);
+    if (strchr(text, ':') != NULL)
+        return why_set(why, ERR_UNSUPPORTED,
+                       "--faults draws the settings of a code: --code %s",
                        preset->name);
     *name = preset->name;
     return ERR_OK;

@@ -224,6 +224,10 @@ enum err format_take(const char *out, int *lock, struct why *why)
     (void)snprintf(folder, sizeof folder, "%s", out);
     if (err == ERR_OK)
         file_names(out, remove_left, folder);
+    if (err == ERR_OK) { /* Of one that was killed: nobody reads here now. */
+        file_path_in(out, READING_FILE, path);
+        file_remove(path);
+    }
     return err;
 }
 

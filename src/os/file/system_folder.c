@@ -33,14 +33,14 @@ static bool find_last(const char *path, char real[FILE_PATH_SIZE])
 
 bool file_is_system(const char *path)
 {
-    static const char *const whole[] = {"/boot", "/etc", "/proc", "/sys",
-                                        "/usr"};
+    /* /usr/src is where images of containers work, /usr/local is a user's. */
+    static const char *const whole[] = {
+        "/boot", "/etc", "/proc", "/sys", "/usr/bin", "/usr/lib", "/usr/sbin"};
     static const char *const itself[] = {"/",    "/dev", "/home", "/lib",
-                                         "/opt", "/run", "/var"};
-    static const char *const own = "/usr/local/";
+                                         "/opt", "/run", "/usr",  "/var"};
     char real[FILE_PATH_SIZE];
 
-    if (!find_last(path, real) || strncmp(real, own, strlen(own)) == 0)
+    if (!find_last(path, real))
         return false;
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
         const size_t size = strlen(whole[i]);

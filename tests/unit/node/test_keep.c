@@ -19,7 +19,9 @@
 #include "base/mem.h"
 #include "core/run/store.h"
 #include "node/host/format.h"
+#include "node/host/ways.h"
 #include "node/runs.h"
+#include "os/file/file.h"
 
 #define STEPS 6u
 
@@ -262,6 +264,22 @@ static void test_format_once(void **state)
     runs_close(&runs);
 }
 
+/* Else who holds the folder now would be told of as reading, and a stop would
+ * end nothing. */
+static void test_a_killed_reader_is_forgotten(void **state)
+{
+    struct why why = {0};
+    int lock = -1;
+
+    (void)state;
+    assert_int_equal(mkdir("killed", 0700), 0);
+    assert_int_equal(
+        file_write_atomic("killed/" READING_FILE, "", 0, 0600, &why), ERR_OK);
+    assert_int_equal(format_take("killed", &lock, &why), ERR_OK);
+    assert_false(ways_reading("killed"));
+    format_leave("killed", lock);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +289,7 @@ int main(void)
         cmocka_unit_test(test_saved_twice),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_format_once),
+        cmocka_unit_test(test_a_killed_reader_is_forgotten),
     };
 
     return cmocka_run_group_tests_name("keep", tests, NULL, NULL);

@@ -163,6 +163,19 @@ static void test_lock(void **state)
     file_remove("file.lock");
 }
 
+/* Under /usr, too, there are folders to work in. */
+static void test_folders_of_the_system(void **state)
+{
+    (void)state;
+    assert_true(file_is_system("/"));
+    assert_true(file_is_system("/usr"));
+    assert_true(file_is_system("/usr/bin/run"));
+    assert_true(file_is_system("/etc/run"));
+    assert_false(file_is_system("/usr/src/app/muster-runs/0001-abcd"));
+    assert_false(file_is_system("/usr/local/run"));
+    assert_false(file_is_system("run"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,6 +186,7 @@ int main(void)
         cmocka_unit_test(test_private),
         cmocka_unit_test(test_read_private),
         cmocka_unit_test(test_lock),
+        cmocka_unit_test(test_folders_of_the_system),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
