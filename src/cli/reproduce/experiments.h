@@ -10,6 +10,8 @@
 
 #include "cli/reproduce/lab.h"
 
+#define LAB_LECTURE "Lecture 24 on distributed machine learning, "
+
 extern const struct experiment experiment_credit_svm, experiment_elastic,
     experiment_erasurehead, experiment_noise_floor, experiment_gradient_coding,
     experiment_ring_mnist, experiment_stragglers, experiment_matmul,

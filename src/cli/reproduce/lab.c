@@ -228,6 +228,15 @@ const char *lab_text(const json_t *json, const char *path)
     return json_is_string(found) ? json_string_value(found) : "";
 }
 
+const char *lab_shown(double value, int digits, char out[LAB_SHOWN])
+{
+    if (isnan(value))
+        (void)snprintf(out, LAB_SHOWN, "-");
+    else
+        (void)snprintf(out, LAB_SHOWN, "%.*f", digits, value);
+    return out;
+}
+
 /* With weights that are not finite there is nothing but a sentence. */
 bool lab_diverged(const json_t *run)
 {

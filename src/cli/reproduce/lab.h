@@ -77,6 +77,9 @@ lab_example(struct lab *lab, const char *name, const char *format, ...);
 /* What is at a path such as "runs.0.metrics.auc"; NaN if nothing is. */
 double lab_number(const json_t *json, const char *path);
 const char *lab_text(const json_t *json, const char *path); /* "" likewise. */
+/* A number for a cell, or a dash for NaN; in `out`, which is returned. */
+#define LAB_SHOWN 24u
+const char *lab_shown(double value, int digits, char out[LAB_SHOWN]);
 
 bool lab_diverged(const json_t *run);
 /* How a run ended that did not end well: a sentence, or "" if it did. */
