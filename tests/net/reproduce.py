@@ -217,6 +217,37 @@ def floor_is_of_seeds(tap, data):
            "noise-floor: the gap is a mean of seeds", (rows, means))
 
 
+def thirty_workers(tap, floor):
+    """Steps on the stand-ins wait for all of 30 workers: they take what the
+    delays of 30 come to, whatever the data are."""
+    done = run("reproduce", "erasurehead", "--virtual", "--to", "thirty", "-q")
+    data = json.loads(Path("thirty/erasurehead/data.json").read_text())
+    seen = {}
+    for command in data["commands"] + floor["commands"]:
+        line = command["line"]
+        if "-n 30" not in line:
+            continue
+        delay = re.search(r"--delay (\S+)", line).group(1)
+        steps = re.search(r"--steps (\d+)", line).group(1)
+        seed = (re.findall(r"--seed (\d+)", line) or ["0"])[0]
+        for one in command["result"].get("runs", [command["result"]]):
+            code = one["label"].replace(" s=", ":s=") if "label" in one else \
+                re.search(r"--code (\S+)", line).group(1)
+            if code.startswith(("uncoded", "frc")):
+                seen.setdefault((delay, steps, seed, code), []).append(
+                    one["mean_step_s"])
+    wrong = {}
+    for (delay, steps, seed, code), times in seen.items():
+        bare = json.loads(run("simulate", "-n", "30", "--no-compute", "--work",
+                              "0", "--delay", delay, "--steps", steps, "--seed",
+                              seed, "--code", code, "--format",
+                              "json").stdout)["mean_step_s"]
+        if any(abs(time - bare) > 1e-6 for time in times):
+            wrong[delay, steps, seed, code] = (times, bare)
+    tap.ok(done.returncode == 0 and not wrong and len(seen) > 5,
+           "30 workers: all of them have rows", wrong or done.stderr)
+
+
 def digits_of_mnist(tap):
     """Files as MNIST's, packed or not, found by --raw, their labels by their
     names."""
@@ -294,6 +325,7 @@ def main():
     one_thread_each(tap, all_data)
     credit_says_what_happened(tap, all_data["credit-svm"])
     floor_is_of_seeds(tap, all_data["noise-floor"])
+    thirty_workers(tap, all_data["noise-floor"])
     tap.ok("The run behind" in Path("out/prices/index.html").read_text(),
            "one run is not \"the 1 runs\"")
     digits_of_mnist(tap)
