@@ -167,6 +167,24 @@ def trouble_is_marked(tap, all_data):
     tap.ok(not wrong and seen > 0, "runs that diverged are marked", wrong)
 
 
+def kinds_are_told(tap, all_data):
+    """A page says what is of real processes, and what of the simulator."""
+    wrong = {}
+    for name, data in all_data.items():
+        virtual = len(lines_of(data, "simulate "))
+        real = sum(command["line"].startswith(("train ", "product ")) or
+                   command["program"] != "muster"
+                   for command in data["commands"])
+        told = "Every run is simulated, in virtual time" if not real else \
+            "Every run is of real processes" if not virtual else \
+            f"{real} of the runs " + ("is" if real == 1 else "are") + \
+            " of real processes (muster train, muster product), " \
+            f"{virtual} " + ("is" if virtual == 1 else "are") + " simulated"
+        if sum(told in remark for remark in data["remarks"]) != 1:
+            wrong[name] = told
+    tap.equal(wrong, {}, "pages say which runs are real")
+
+
 def one_thread_each(tap, all_data):
     """More workers are more hardware, or it is no scaling."""
     wrong = [line for name in ("scaling", "ring-mnist")
@@ -322,6 +340,7 @@ def main():
     words_follow_virtual(tap, all_data)
     no_run_twice(tap, all_data)
     trouble_is_marked(tap, all_data)
+    kinds_are_told(tap, all_data)
     one_thread_each(tap, all_data)
     credit_says_what_happened(tap, all_data["credit-svm"])
     floor_is_of_seeds(tap, all_data["noise-floor"])

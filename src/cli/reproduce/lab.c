@@ -456,6 +456,35 @@ void lab_processors(struct lab *lab, uint32_t most)
                    count, most);
 }
 
+void lab_tell_kinds(struct lab *lab)
+{
+    const json_t *command;
+    uint32_t real = 0, simulated = 0;
+    size_t i;
+
+    json_array_foreach(json_object_get(lab->page, "commands"), i, command)
+    {
+        const char *line = lab_text(command, "line");
+        const bool own = strcmp(lab_text(command, "program"), MUSTER) == 0;
+
+        simulated += own && strncmp(line, "simulate ", 9) == 0;
+        real += !own || strncmp(line, "train ", 6) == 0 ||
+                strncmp(line, "product ", 8) == 0;
+    }
+    if (real == 0)
+        lab_remark(lab, "Every run is simulated, in virtual time; none is of "
+                        "real processes.");
+    else if (simulated == 0)
+        lab_remark(lab, "Every run is of real processes; none is simulated.");
+    else
+        lab_remark(lab,
+                   "%u of the runs %s of real processes (muster train, muster "
+                   "product), %u %s simulated, in virtual time (muster "
+                   "simulate).",
+                   real, real == 1 ? "is" : "are", simulated,
+                   simulated == 1 ? "is" : "are");
+}
+
 void lab_tell_diverged(struct lab *lab)
 {
     const json_t *command;

@@ -96,6 +96,8 @@ const char *lab_link(struct lab *lab, const char *name, const char *instead);
 /* Say how many processors there are, where runs have up to `most` processes of
  * one thread each. */
 void lab_processors(struct lab *lab, uint32_t most);
+/* Say how many of the runs are of real processes, and how many simulated. */
+void lab_tell_kinds(struct lab *lab);
 /* Say how many of the runs diverged, if any did. */
 void lab_tell_diverged(struct lab *lab);
 

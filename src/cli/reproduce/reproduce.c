@@ -96,6 +96,7 @@ static enum err reproduce(struct cli *cli, const struct experiment *experiment,
     err = lab_open(&lab);
     if (err == ERR_OK) {
         experiment->run(&lab);
+        lab_tell_kinds(&lab);
         lab_tell_diverged(&lab);
         err = lab.err;
     }
