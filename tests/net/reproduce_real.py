@@ -4,35 +4,11 @@ processes beside the simulator's figures.  A delay can only be longer than it
 was to be: real seconds are not below the virtual ones, and real runs end where
 the simulated ones do."""
 
-import json
 import os
 import sys
-from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
-from cluster import Tap, run
-
-tap = Tap()
-
-
-def page(name):
-    done = run("reproduce", name, "--quick", "--to", "out", "-q", timeout=120)
-    tap.ok(done.returncode == 0, f"{name} runs", done.stderr[-1000:])
-    return json.loads(Path("out", name, "data.json").read_text())
-
-
-def table(data, words):
-    """The one whose title begins so: a list of its rows by column."""
-    found = [one for one in data["tables"] if one["title"].startswith(words)]
-    return [dict(zip(one["columns"], row)) for one in found
-            for row in one["rows"]]
-
-
-def not_faster(rows, what):
-    """Of what was seen: a hundredth for what is rounded."""
-    ratios = [float(row["real / virtual"]) for row in rows]
-    tap.ok(ratios and min(ratios) >= .99, f"{what}: no real run is faster than "
-           "its delays", rows)
+from reproduced import not_faster, page, table, tap  # noqa: E402
 
 
 def numbers(cell):
@@ -69,8 +45,25 @@ def erasurehead():
            "erasurehead: curves in real and in virtual time")
 
 
+def elastic():
+    found = table(page("elastic"), "Real processes, pieces held")
+    ratios = [float(row["cec / mds"]) for row in found]
+    tap.ok([row["machines N"] for row in found] == ["10", "20"] and
+           ratios[1] < .75 < ratios[0],
+           "elastic: twice the machines, much less time, by the clock", found)
+
+
+def noise_floor():
+    found = table(page("noise-floor"), "30 real processes")
+    gaps = [float(row["mse above the least"]) for row in found]
+    tap.ok(len(gaps) == 3 and gaps[2] < gaps[0] < 1e-3,
+           "noise-floor: real descents end near the least", found)
+
+
 def main():
     erasurehead()
+    elastic()
+    noise_floor()
     return tap.done()
 
 

@@ -349,6 +349,25 @@ void lab_file(struct lab *lab, const char *name, const char *text)
         fail(lab, output_save(path, text, strlen(text), &lab->why));
 }
 
+void lab_save(struct lab *lab, const char *name, struct page *made)
+{
+    char path[LAB_PATH + NAME_ROOM];
+
+    (void)snprintf(path, sizeof path, "%s/%s", lab->folder, name);
+    if (made->failed)
+        fail(lab, why_set(&lab->why, ERR_NOMEM, "%s", err_text(ERR_NOMEM)));
+    if (lab->err == ERR_OK)
+        fail(lab, output_save(path, made->data, made->size, &lab->why));
+    page_close(made);
+}
+
+double lab_draw(uint64_t *state)
+{
+    *state =
+        *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(*state >> 11) / 9007199254740992.0;
+}
+
 /* --- what came of it ----------------------------------------------------- */
 
 static json_t *cells(const char *text)

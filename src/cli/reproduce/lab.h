@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "cli/pages/page.h"
 
 #define LAB_PATH 1024u
 
@@ -105,6 +106,10 @@ void lab_tell_diverged(struct lab *lab);
 json_t *lab_read(struct lab *lab, const char *name);
 /* A small file in the folder, for runs to read. */
 void lab_file(struct lab *lab, const char *name, const char *text);
+/* Likewise what was put together; `made` is closed. */
+void lab_save(struct lab *lab, const char *name, struct page *made);
+/* A draw in [0, 1) that every run repeats. */
+double lab_draw(uint64_t *state);
 
 /* Columns and cells are cut at '|'. */
 json_t *lab_table(struct lab *lab, const char *title, const char *columns);

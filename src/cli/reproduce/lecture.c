@@ -20,7 +20,8 @@ static double power(double base, uint32_t exponent)
 }
 
 static const struct lab_chart stragglers_chart = {
-    .table = "Steps as long as an undisturbed one, 5 % of the times are longer",
+    .table = "Virtual time of a step by that of an undisturbed one, 5 % of the "
+             "times are longer",
     .columns = "n|times longer|uncoded|by arithmetic|frc s=1|steal s=1|auto",
     .file = "stragglers",
     .title = "One in twenty takes 3 times as long",
@@ -30,6 +31,69 @@ static const struct lab_chart stragglers_chart = {
     .measured = {"uncoded", "steal s=1"},
     .theory = "1 + 2 (1 - .95^n)",
 };
+
+/* A trace in which each worker's time for its part of the data is `base`, or
+ * `factor` times that: what is drawn is for all of the data (/share). */
+static void write_times(struct lab *lab, const char *name, uint32_t n,
+                        uint32_t factor, uint32_t steps, double base)
+{
+    struct page text = {0};
+    uint64_t state = 100 * n + factor;
+
+    for (uint32_t t = 0; t < steps; t++)
+        for (uint32_t i = 0; i < n; i++)
+            page_put(&text, "%g%c",
+                     n * base * (lab_draw(&state) < .05 ? factor : 1),
+                     i + 1 < n ? ',' : '\n');
+    lab_save(lab, name, &text);
+}
+
+/* The same times slept by processes, and in the simulator. */
+static void real_stragglers(struct lab *lab)
+{
+    static const char *const codes[] = {"uncoded", "frc:s=1", "steal:s=1"};
+    static const uint32_t sizes[] = {6, 10};
+    const double base = lab->quick ? .05 : .1;
+    const uint32_t steps = lab->quick ? 20 : 40;
+    char title[128];
+    json_t *table;
+
+    (void)snprintf(title, sizeof title,
+                   "Real processes that sleep such times: %u steps, an "
+                   "undisturbed one takes %g s",
+                   steps, base);
+    table = lab_table(lab, title,
+                      "n|times longer|code|real|virtual, the same times|real / "
+                      "virtual");
+    for (size_t k = 0; k < (lab->quick ? 2 : 4); k++) {
+        const uint32_t n = sizes[k / 2];
+        const uint32_t factor = 2 + k % 2;
+        char name[48], job[160];
+        const json_t *runs;
+
+        (void)snprintf(name, sizeof name, "times-%u-%u.csv", n, factor);
+        write_times(lab, name, n, factor, steps, base);
+        (void)snprintf(job, sizeof job,
+                       "gen:gmm:%u,10 --chunk-rows 20 --optim gd -n %u --steps "
+                       "%u --delay trace:%s/share",
+                       200 * n, n, steps, name);
+        runs = lab_run(lab, LAB_DONE, "simulate %s --work 0 --compare %s,%s,%s",
+                       job, codes[0], codes[1], codes[2]);
+        for (size_t i = 0; i < 3; i++) {
+            char path[32];
+            double took, wanted;
+
+            (void)snprintf(path, sizeof path, "runs.%zu.mean_step_s", i);
+            wanted = lab_number(runs, path);
+            took = lab_number(lab_run(lab, LAB_DONE, "train %s --code %s -q",
+                                      job, codes[i]),
+                              "elapsed_s") /
+                   steps;
+            lab_row(table, "%u|%u|%s|%.3f|%.3f|%.3f", n, factor, codes[i],
+                    took / base, wanted / base, took / wanted);
+        }
+    }
+}
 
 static void run_stragglers(struct lab *lab)
 {
@@ -62,6 +126,8 @@ static void run_stragglers(struct lab *lab)
             lab_point(drawn.theory, n, theory);
         }
     }
+    if (!lab->virtual_time)
+        real_stragglers(lab);
 }
 
 const struct experiment experiment_stragglers = {
@@ -74,8 +140,8 @@ const struct experiment experiment_stragglers = {
         "Read as: each worker is slow in one step of twenty, by itself. Then a "
         "synchronous step is slow with probability 1 - .95^n: nearly always "
         "with a hundred workers. frc computes everything twice; steal only "
-        "what is late. Virtual time: no network, no compute but the work "
-        "itself.",
+        "what is late. In virtual time there is no network, and no compute but "
+        "the work itself.",
     .run = run_stragglers,
 };
 
@@ -105,7 +171,7 @@ static double step_of(struct lab *lab, uint32_t n, const char *code, uint32_t k,
 }
 
 static const struct lab_chart matmul_chart = {
-    .table = "Product of a coded matrix, shifted exponential times",
+    .table = "Product of a coded matrix, shifted exponential times, virtual",
     .columns = "n|uncoded|best k|coded|speed-up|(1 + H_n) / 3.146",
     .file = "matmul",
     .title = "Speed-up of k of n over uncoded",
@@ -115,6 +181,66 @@ static const struct lab_chart matmul_chart = {
     .measured = {"measured, virtual time"},
     .theory = "(1 + H_n) / 3.146",
 };
+
+#define INNER 16u
+
+static void write_matrix(struct lab *lab, const char *name, uint32_t rows)
+{
+    struct page file = {0};
+    char shape[32];
+    uint64_t state = rows;
+
+    (void)snprintf(shape, sizeof shape, "%u, %u", rows, INNER);
+    page_npy_head(&file, "<f8", shape, false);
+    for (uint32_t i = 0; i < rows * INNER; i++) {
+        const double value = lab_draw(&state) - .5;
+
+        page_add(&file, &value, sizeof value);
+    }
+    lab_save(lab, name, &file);
+}
+
+/* Processes that hold their part for as long as the simulator says.  A product
+ * is half of a step's work (there and back), so its share is drawn twice as
+ * long. */
+static void real_products(struct lab *lab)
+{
+    static const char *const codes[] = {"uncoded", "mds:k=6"};
+    const uint32_t n = 8, seeds = lab->quick ? 3 : 10;
+    const double work = lab->quick ? .8 : 1.6; /* Of all workers. */
+    double took[2] = {0}, wanted[2] = {0};
+    char title[128];
+    json_t *table;
+
+    write_matrix(lab, "A.npy", 840);
+    write_matrix(lab, "B.npy", INNER);
+    for (uint32_t seed = 1; seed <= seeds; seed++)
+        for (size_t i = 0; i < 2; i++) {
+            took[i] += lab_number(
+                lab_run(lab, LAB_DONE,
+                        "product A.npy B.npy C.npy --force -n %u --code %s "
+                        "--delay shifted:%g,%g/share --seed %u -q",
+                        n, codes[i], 2 * work, 2 * work, seed),
+                "seconds");
+            wanted[i] += lab_number(
+                lab_run(lab, LAB_DONE,
+                        "simulate -n %u --no-compute --steps 1 --work 0 --code "
+                        "%s --delay shifted:%g,%g/share --seed %u",
+                        n, codes[i], work, work, seed),
+                "mean_step_s");
+        }
+    (void)snprintf(title, sizeof title,
+                   "Real processes (muster product), n = %u, parts of %g s: "
+                   "mean of %u products",
+                   n, work / n, seeds);
+    table = lab_table(lab, title,
+                      "code|real s|virtual s|real / virtual|speed-up, "
+                      "real|virtual");
+    for (size_t i = 0; i < 2; i++)
+        lab_row(table, "%s|%.3f|%.3f|%.3f|%.3f|%.3f", codes[i], took[i] / seeds,
+                wanted[i] / seeds, took[i] / wanted[i], took[0] / took[i],
+                wanted[0] / wanted[i]);
+}
 
 static void run_matmul(struct lab *lab)
 {
@@ -143,6 +269,8 @@ static void run_matmul(struct lab *lab)
         lab_point(drawn.lines[0], n, plain / best);
         lab_point(drawn.theory, n, (1 + harmonic(n)) / 3.146);
     }
+    if (!lab->virtual_time)
+        real_products(lab);
 }
 
 const struct experiment experiment_matmul = {
@@ -303,6 +431,32 @@ static const struct lab_chart averaging_chart = {
     .measured = {"local SGD, 1 to 64 steps between averages"},
 };
 
+#define AVERAGED                                                               \
+    "gen:gmm:%u,20 --test gen:gmm:%u,20 --l2 0 -n 4 --optim gd --steps 64 "    \
+    "--delay reference:.05 --code local:h=%u"
+
+static void real_averages(struct lab *lab, const uint32_t *every, size_t count)
+{
+    json_t *table = lab_table(lab, "The same with real processes",
+                              "steps between averages|real s|virtual s|loss "
+                              "of the model, real|virtual");
+
+    for (size_t i = 0; i < count; i++) {
+        const json_t *virtual = lab_run(lab, LAB_DONE, "simulate " AVERAGED,
+                                        rows_of(lab), rows_of(lab), every[i]);
+        const json_t *real = lab_run(lab, LAB_DONE, "train " AVERAGED " -q",
+                                     rows_of(lab), rows_of(lab), every[i]);
+
+        lab_row(table, "%u|%.2f|%.2f|%.5f|%.5f", every[i],
+                lab_number(real, "elapsed_s"), lab_number(virtual, "total_s"),
+                lab_number(real, "test_metrics.logloss"),
+                lab_number(virtual, "metrics.logloss"));
+    }
+    lab_remark(lab, "Virtual seconds hold 1 ms for every chunk that is "
+                    "computed and a network, besides the delays; here a chunk "
+                    "takes much less.");
+}
+
 static void run_averaging(struct lab *lab)
 {
     static const uint32_t every[] = {1, 4, 16, 64};
@@ -310,12 +464,8 @@ static void run_averaging(struct lab *lab)
     double low = HUGE_VAL, high = 0, often_s = NAN, once_s = NAN;
 
     for (size_t i = 0; i < sizeof every / sizeof *every; i++) {
-        const json_t *run =
-            lab_run(lab, LAB_DONE,
-                    "simulate gen:gmm:%u,20 --test gen:gmm:%u,20 --l2 0 -n 4 "
-                    "--optim gd --steps 64 --delay reference:.05 --code "
-                    "local:h=%u",
-                    rows_of(lab), rows_of(lab), every[i]);
+        const json_t *run = lab_run(lab, LAB_DONE, "simulate " AVERAGED,
+                                    rows_of(lab), rows_of(lab), every[i]);
 
         lab_row(drawn.table, "%u%s|%.0f|%.2f|%.5f|%.4f", every[i],
                 every[i] == 64 ? " (once, at the end)" : "",
@@ -340,6 +490,8 @@ static void run_averaging(struct lab *lab)
                "with delays of mean .05 s, whose expectation is %.2f s. They "
                "are no price of communication.",
                often_s - once_s, (often_s - once_s) / 63, .05 * harmonic(4));
+    if (!lab->virtual_time)
+        real_averages(lab, every, sizeof every / sizeof *every);
 }
 
 const struct experiment experiment_averaging = {
@@ -363,8 +515,8 @@ static void run_prices(struct lab *lab)
                               "choice|$ an hour|$ a year|the lecture");
     json_t *cost = lab_table(
         lab,
-        "1,000 steps of one hour of work on eight machines of .11 $ an "
-        "hour, one in twenty 3 times as slow",
+        "Virtual time: 1,000 steps of one hour of work on eight machines of "
+        ".11 $ an hour, one in twenty 3 times as slow",
         "code|hours|$|of uncoded");
     const json_t *runs =
         lab_run(lab, LAB_DONE,
