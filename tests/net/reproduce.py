@@ -197,6 +197,30 @@ def one_thread_each(tap, all_data):
               "scaling and ring-mnist: one thread each, processors are told")
 
 
+def communication_is_told(tap, data):
+    """1 - compute_s / elapsed_s of each run's account, for workers, for sizes
+    and for densities."""
+    rows = [dict(zip(table["columns"], row)) for table in data["tables"]
+            for row in table["rows"]]
+    found = [row[column] for row in rows for column in row
+             if "communication" in column]
+    real = set()
+    for command in data["commands"]:
+        run_ = command["result"]
+        times = [one["compute_s"] for one in run_["worker_times"]]
+        real.add(f"{1 - sum(times) / len(times) / run_['elapsed_s']:.2f}")
+    tap.ok(len(data["tables"]) == 3 and len(found) == 18 and
+           set(found) <= real and all(0 <= float(cell) < 1 for cell in found),
+           "scaling: communication is of the runs' accounts", (found, real))
+    ones = [sum(line.count(":") for line in open(f"out/scaling/ones-{part}.svm"))
+            for part in (20, 5, 1)]
+    sparse = data["tables"][2]["rows"]
+    tap.ok([int(row[1]) for row in sparse] == ones and all(
+        abs(count / 1e6 - part) < .1 * part
+        for count, part in zip(ones, (.2, .05, .01))),
+           "scaling: as sparse as the table says", (sparse, ones))
+
+
 def credit_says_what_happened(tap, data):
     rows = {row[0]: row for row in data["tables"][0]["rows"]}
     hashes = [row[-1] for row in rows.values()
@@ -342,6 +366,7 @@ def main():
     trouble_is_marked(tap, all_data)
     kinds_are_told(tap, all_data)
     one_thread_each(tap, all_data)
+    communication_is_told(tap, all_data["scaling"])
     credit_says_what_happened(tap, all_data["credit-svm"])
     floor_is_of_seeds(tap, all_data["noise-floor"])
     thirty_workers(tap, all_data["noise-floor"])
