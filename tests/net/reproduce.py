@@ -95,7 +95,8 @@ def numbers_come_from_runs(tap, folder):
         if len(drawn) != len(plot["lines"]) or \
                 any(not line["points"] for line in plot["lines"]):
             wrong.append(plot["title"])
-    tap.ok(not wrong and data["tables"] and "http" not in re.sub(
+    tap.ok(not wrong and data["tables"] and data["plots"] and
+           page.count("<svg") == len(data["plots"]) and "http" not in re.sub(
         r'xmlns="[^"]*"', "", page) and "<script" not in page,
            f"{folder.name}: page, CSV and SVG are of its runs", wrong)
 

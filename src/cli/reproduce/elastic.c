@@ -247,6 +247,20 @@ static void tell_choice(struct lab *lab, const json_t *run)
                *equal == '\0' ? "" : " had the same F1");
 }
 
+/* What every cost that was tried came to on the rows held out. */
+static void draw_search(json_t *plot, const char *label, const json_t *run)
+{
+    json_t *line = lab_line(plot, label, false);
+    const json_t *one;
+    size_t i;
+
+    json_array_foreach(json_object_get(run, "runs"), i, one)
+    {
+        lab_point(line, strtod(lab_text(one, "options.c"), NULL),
+                  lab_number(one, "metrics.f1"));
+    }
+}
+
 static void run_credit_svm(struct lab *lab)
 {
     const bool here = lab_data(lab, "credit", "gen:gmm:4000,30") != NULL;
@@ -260,6 +274,7 @@ static void run_credit_svm(struct lab *lab)
                               "on test rows, %|P|R|F1|accuracy|F1 of its P and "
                               "R|hash");
     const json_t *one, *killed, *coded, *averaged;
+    json_t *plot;
     char off[NAME_SIZE];
 
     for (size_t i = 0; here && i < sizeof report / sizeof *report; i++)
@@ -297,6 +312,11 @@ static void run_credit_svm(struct lab *lab)
     add_run(table, "weights averaged once (the report's way)", averaged, NULL);
     if (lab->err != ERR_OK)
         return;
+    plot = lab_plot(lab, "search", "The search: F1 on rows held out",
+                    "c, the cost of errors", "F1", LAB_LOG_X);
+    draw_search(plot, "one process", one);
+    draw_search(plot, "four machines, one killed (steal)", killed);
+    draw_search(plot, "coded, one of five killed (cec)", coded);
     tell_choice(lab, one);
     if (lab_diverged(averaged))
         lab_remark(lab,

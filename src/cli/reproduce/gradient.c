@@ -7,6 +7,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/reproduce/experiments.h"
 
@@ -25,8 +26,46 @@ static const struct setting settings[] = {
     {8, 3, 2, 40, {1.318, .187, .426, .134}, {NAN, NAN, NAN, NAN}},
 };
 
+/* A line for each code and number of workers, from s = 0, which is uncoded. */
+static void draw_setting(json_t *plot, const struct setting *at,
+                         const json_t *runs)
+{
+    static const char *const names[] = {NULL, "frc", "cyclic", "agc"};
+
+    for (uint32_t k = 1; k < 4; k++) {
+        char label[48], path[64];
+        json_t *line = NULL, *seen;
+        size_t i;
+
+        (void)snprintf(label, sizeof label, "%s, %u workers", names[k], at->n);
+        json_array_foreach(json_object_get(plot, "lines"), i, seen)
+        {
+            line = strcmp(lab_text(seen, "label"), label) == 0 ? seen : line;
+        }
+        if (line == NULL) {
+            line = lab_line(plot, label, false);
+            lab_point(line, 0, lab_number(runs, "runs.0.mean_step_s"));
+        }
+        (void)snprintf(path, sizeof path, "runs.%u.mean_step_s", k);
+        lab_point(line, at->s, lab_number(runs, path));
+    }
+}
+
+/* The paper's, of 30 workers. */
+static void draw_paper(json_t *plot)
+{
+    json_t *line = lab_line(plot, "frc, 30 workers, the paper on EC2", true);
+
+    lab_point(line, 0, settings[0].paper[0]);
+    lab_point(line, settings[0].s, settings[0].paper[1]);
+    lab_point(line, settings[1].s, settings[1].paper[1]);
+}
+
 static void ideal_times(struct lab *lab)
 {
+    json_t *plot =
+        lab_plot(lab, "gradient-coding", "Seconds a step, virtual time",
+                 "stragglers tolerated (0: uncoded)", "seconds", LAB_LINEAR);
     json_t *table =
         lab_table(lab,
                   "Seconds a step, nothing but delays of mean .5 s: 100 steps "
@@ -50,7 +89,9 @@ static void ideal_times(struct lab *lab)
                     lab_text(runs, label), lab_number(runs, path), at->ideal[k],
                     lab_shown(at->paper[k], 3, paper));
         }
+        draw_setting(plot, at, runs);
     }
+    draw_paper(plot);
 }
 
 /* With processes: one straggling step of eight workers after the other. */

@@ -507,6 +507,24 @@ const struct experiment experiment_averaging = {
 
 /* --- prices -------------------------------------------------------------- */
 
+/* What is paid by the ends of steps, 40 of them; `rate`: $ an hour. */
+static void draw_dollars(json_t *plot, const json_t *runs, size_t which,
+                         double rate)
+{
+    const json_t *run = json_array_get(json_object_get(runs, "runs"), which);
+    const json_t *series = json_object_get(run, "series"), *point;
+    json_t *line = lab_line(plot, lab_text(run, "label"), false);
+    const size_t every = json_array_size(series) / 40;
+    size_t i;
+
+    json_array_foreach(series, i, point)
+    {
+        if ((i + 1) % every == 0)
+            lab_point(line, lab_number(point, "step"),
+                      rate * lab_number(point, "t_s"));
+    }
+}
+
 static void run_prices(struct lab *lab)
 {
     const double hours = 24 * 365;
@@ -521,7 +539,10 @@ static void run_prices(struct lab *lab)
     const json_t *runs =
         lab_run(lab, LAB_DONE,
                 "simulate -n 8 --no-compute --work 1 --steps 1000 --delay "
-                "bimodal:.05,3 --compare uncoded,frc:s=1,steal:s=1,ignore:s=1");
+                "bimodal:.05,3 --series --compare "
+                "uncoded,frc:s=1,steal:s=1,ignore:s=1");
+    json_t *plot = lab_plot(lab, "prices", "What so many steps cost", "steps",
+                            "$, virtual time", LAB_LINEAR);
 
     lab_row(table, "scaling up: one of 128 cores|%.2f|%.0f|15,000", up,
             up * hours);
@@ -536,6 +557,7 @@ static void run_prices(struct lab *lab)
                 k == 3 ? ", which drops rows" : "", lab_number(runs, total),
                 lab_number(runs, total) * out,
                 lab_number(runs, total) / lab_number(runs, "runs.0.total_s"));
+        draw_dollars(plot, runs, k, out);
     }
 }
 
