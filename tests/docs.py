@@ -11,6 +11,7 @@ and headings that exist, and every page is in the index."""
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +23,8 @@ from shown import (LIMIT_S, MUSTER, ROOT, Tap, address, hashes,  # noqa: E402
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md",
          *sorted((ROOT / "docs").glob("*.md"))]
 COMMAND = re.compile(
-    r"    (?:\w*\$ +)?((?:(?:muster|make|pip|cc|sudo|git|python3)\s|"
+    r"    (?:\w*\$ +)?((?:(?:muster|make|pip|cc|sudo|git|python3|mpirun|"
+    r"srun|sbatch|squeue|podman|kubectl|\[)(?:\s|$)(?!noticed )|"
     r"tools/|bench/|build/|[A-Z]+=\S+ ).*)")
 SHELL = re.compile(r"    (one|two|three)\$ (.*)")
 # Less of the same; and what a page leaves to the reader.
@@ -37,6 +39,14 @@ SMALL = [(r"-n 256 --fanout (16|8)", "-n 12 --fanout 4"), (r"1:10000", "1:3"),
 FILES = ["yours.svm", "data.svm", "heart.svm", "heart.test", "yours.csv",
          "data.csv", "big.csv", "test.svm", "mine0.svm", "mine1.svm",
          "mine2.svm"]
+# Open MPI asks before root starts anything, and counts processors; nobody here
+# needs a network.
+MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+       "OMPI_MCA_rmaps_base_oversubscribe": "1",
+       "OMPI_MCA_hwloc_base_binding_policy": "none",
+       "OMPI_MCA_btl": "self,vader", "OMPI_MCA_oob_tcp_if_include": "lo",
+       "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+       "OMPI_MCA_plm_rsh_agent": "false", "HYDRA_IFACE": "lo"}
 TOKEN = Path("cluster.token").resolve()
 tap = Tap()
 
@@ -96,12 +106,35 @@ def small(command):
 
 
 def bash(command):
-    env = {**os.environ, "PATH": f"{os.path.abspath('bin')}:"
+    env = {**os.environ, **MPI, "PATH": f"{os.path.abspath('bin')}:"
            f"{os.environ['PATH']}", "PYTHONPATH": f"{ROOT}/python"}
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], env=env,
                           text=True, capture_output=True, check=False,
                           stdin=subprocess.DEVNULL, timeout=LIMIT_S)
     return done.returncode, done.stdout + done.stderr
+
+
+def no_mpi(command):
+    """Why what ranks do cannot be run; None: it can."""
+    if "mpirun" not in command:
+        return None
+    if not shutil.which("mpirun"):
+        return "no mpirun here: tools/deps.sh mpi"
+    version = subprocess.run(["mpirun", "--version"], text=True, check=False,
+                             capture_output=True).stdout
+    program = "openmpi" if "Open MPI" in version else "mpich"
+    return None if Path(f"{MUSTER}-{program}").exists() else \
+        f"no muster-{program} was built: tools/deps.sh mpi"
+
+
+def ranks(page, command):
+    """Ranks end well; of generated rows, on the hash that the page shows."""
+    code, said = bash(small(command))
+    found = re.findall(r"^model +(\w{64})", said, re.MULTILINE)
+    shown = page.read_text(encoding="utf-8")
+    tap.ok(code == 0 and len(found) == 1 and
+           ("gen:" not in command or found[0] in shown),
+           f"{page.name}: {command.splitlines()[0]}", said)
 
 
 def play(page):
@@ -116,6 +149,10 @@ def play(page):
             tap.skip(name, reason)
         elif page.name == "README.md" and words[0] == "muster":
             continue
+        elif no_mpi(command):
+            tap.skip(name, no_mpi(command))
+        elif "mpirun" in words:
+            ranks(page, command)
         elif "0.0.0.0:7731" in words:
             waiting = words
         elif waiting and words[:2] == ["muster", "join"]:
@@ -231,7 +268,7 @@ def main():
             tutorial(page)
         else:
             play(page)
-        if page.name == "networks.md":
+        if page.name in ("networks.md", "mpi.md"):
             hashes(tap, page, 1)
         os.chdir(top)
     return tap.done()
