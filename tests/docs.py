@@ -226,6 +226,9 @@ def tutorial(page):
            f"{shown} {said}")
     tap.ok("three died" in one.said() and "exact to the bit" in one.said(),
            "tutorial.md: the death, the report", said)
+    steps = r"^(?:    )?steps +600 in all, [\d.]+ s since --resume: 600 bitwise$"
+    tap.ok(all(re.search(steps, of, re.MULTILINE) for of in (text, one.said())),
+           "tutorial.md: seconds are of the last start, not of a step", said)
 
 
 def slug(heading):

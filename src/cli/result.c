@@ -206,7 +206,7 @@ static void result_text(const struct run *run,
     (void)printf("model      %s\n", digest_text(&result->hash, hex));
     ending_text(run, result);
     (void)printf(option_given(&run->cli->options, OPT_RESUME)
-                     ? "steps      %u, the last of them in %.3f s"
+                     ? "steps      %u in all, %.3f s since --resume"
                      : "steps      %u in %.3f s",
                  result->steps, result->elapsed_s);
     print_classes(stats);
