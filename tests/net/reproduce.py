@@ -379,6 +379,17 @@ def main():
            "results.md has a chapter for each")
     again = run("reproduce", "prices", "--to", "out", "-q")
     tap.equal(again.returncode, 0, "a folder with results takes new ones")
+    two = run("reproduce", "prices,gradient-coding", "--virtual", "--quick",
+              "--to", "two", "-q")
+    chapters = re.findall(r"`muster reproduce (\S+) --quick --virtual`",
+                          Path("two/results.md").read_text())
+    tap.ok(two.returncode == 0 and
+           sorted(chapters) == ["gradient-coding", "prices"] ==
+           sorted(one.name for one in Path("two").iterdir() if one.is_dir()),
+           "two of them, with a comma, and their results.md", two.stderr)
+    bad = run("reproduce", "prices,gradient-codin")
+    tap.ok(bad.returncode == 2 and "did you mean gradient-coding?" in
+           bad.stderr, "a name of two that is none", bad.stderr)
     bad = run("reproduce", "gradient-codin")
     tap.ok(bad.returncode == 2 and "did you mean gradient-coding?" in
            bad.stderr, "a name that is none", bad.stderr)

@@ -291,8 +291,8 @@ static const struct option own[OPTIONS - RECIPE_OPTIONS] = {
     OWN(OPT_EXPERIMENT) = {.name = "experiment",
                            .kind = VALUE_TEXT,
                            .value = "NAME",
-                           .help = "which one, or all; without it they are "
-                                   "listed"},
+                           .help = "which one, several with commas, or all; "
+                                   "without it they are listed"},
     OWN(OPT_ENGINE) = {.name = "engine",
                        .kind = VALUE_CHOICE,
                        .value = "ENGINE",

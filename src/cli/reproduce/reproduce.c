@@ -24,6 +24,7 @@ static const struct experiment *const experiments[] = {
 };
 
 #define EXPERIMENTS (sizeof experiments / sizeof *experiments)
+#define NAME_SIZE   64u
 
 static int list(const struct cli *cli)
 {
@@ -69,6 +70,31 @@ static int unknown(const struct cli *cli, const char *name)
                      "reproduce` lists them",
                      name, near != NULL ? "; did you mean " : "",
                      near != NULL ? near : "", near != NULL ? "?" : ";");
+}
+
+/* Is it in the list, which has commas between its names? */
+static bool listed(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+
+    for (const char *at = list;; at += strcspn(at, ",") + 1) {
+        if (strcspn(at, ",") == length && strncmp(at, name, length) == 0)
+            return true;
+        if (strchr(at, ',') == NULL)
+            return false;
+    }
+}
+
+/* The first name of the list that no experiment has, in `name`. */
+static bool find_unknown(const char *list, char name[NAME_SIZE])
+{
+    for (const char *at = list;; at += strcspn(at, ",") + 1) {
+        (void)snprintf(name, NAME_SIZE, "%.*s", (int)strcspn(at, ","), at);
+        if (find(name) == NULL)
+            return true;
+        if (strchr(at, ',') == NULL)
+            return false;
+    }
 }
 
 static void note_run(void *context, const char *program, const char *words)
@@ -131,7 +157,7 @@ int reproduce_command(struct cli *cli)
     const char *said = option_text(&cli->options, OPT_TO);
     const char *to = said != NULL ? said : "muster-results";
     const char *raw = option_text(&cli->options, OPT_RAW);
-    char folder[FILE_PATH_SIZE], data[FILE_PATH_SIZE];
+    char folder[FILE_PATH_SIZE], data[FILE_PATH_SIZE], first[NAME_SIZE];
     struct svg results = {0};
     struct why why = {0};
     enum err err;
@@ -140,8 +166,8 @@ int reproduce_command(struct cli *cli)
     if (name == NULL)
         return list(cli);
     all = strcmp(name, "all") == 0;
-    if (!all && find(name) == NULL)
-        return unknown(cli, name);
+    if (!all && find_unknown(name, first))
+        return unknown(cli, first);
     err = file_make_folder(to, &why);
     if (err == ERR_OK)
         err = file_check_folder(to, &why);
@@ -157,10 +183,10 @@ int reproduce_command(struct cli *cli)
         "# Results\n\nWritten by `muster reproduce %s`; edit nothing here.\n",
         name);
     for (size_t i = 0; i < EXPERIMENTS && err == ERR_OK; i++)
-        if (all || strcmp(experiments[i]->name, name) == 0)
+        if (all || listed(name, experiments[i]->name))
             err = reproduce(cli, experiments[i], folder,
                             raw == NULL ? NULL : data, &results, &why);
-    if (err == ERR_OK && all)
+    if (err == ERR_OK && (all || strchr(name, ',') != NULL))
         err = save_results(folder, &results, &why);
     mem_free(results.text);
     if (err != ERR_OK)
