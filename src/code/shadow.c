@@ -39,26 +39,46 @@ static double true_square(double square, double variance)
     return square > variance ? square - variance : 0;
 }
 
+/* m s^2, by V = m^2 s^2 / b (1 - b/m): so far from what is expected of them are
+ * the sums of rows that are alike. */
+static double alike_square(const struct shadow_part *part)
+{
+    return part->variance == 0
+               ? 0
+               : part->variance * part->share / (1 - part->share);
+}
+
+/* Of l g^ + (1 - l) r, with r off by `square`. */
+static double shrunk_error(double weight, double variance, double square)
+{
+    return (1 - weight) * (1 - weight) * square + weight * weight * variance;
+}
+
 /* Sets the weight; returns the expected squared error. */
 static double weigh(enum estimate estimate, struct shadow_part *part,
                     double share, uint32_t dims, const double *sum)
 {
     const double off = distance2(part->sum, sum, share, dims);
+    double alike;
 
-    part->weight = 0;
-    if (!isfinite(part->variance) && estimate != ESTIMATE_SHADOW)
-        return 0;
+    part->weight = estimate == ESTIMATE_SHADOW ? 1 : 0;
+    if (!isfinite(part->variance))
+        return (double)NAN;
+    alike = alike_square(part);
     switch (estimate) {
     case ESTIMATE_SHADOW:
-        part->weight = 1;
-        return isfinite(part->variance) ? part->variance : 0;
+        return part->variance;
     case ESTIMATE_SHRINK:
         part->weight = shadow_weight(off, part->variance);
-        return part->weight * part->variance;
-    case ESTIMATE_RATIO:
-        return true_square(off, part->variance);
+        return shrunk_error(
+            part->weight, part->variance,
+            fmax(true_square(off, part->variance), alike * (1 + share)));
+    case ESTIMATE_RATIO: /* r's own rows are so far from theirs, too. */
+        return fmax(true_square(off, part->variance), alike * (1 + share));
     case ESTIMATE_REFERENCE:
-        return true_square(distance2(part->sum, sum, 0, dims), part->variance);
+        return fmax(
+            true_square(distance2(part->sum, sum, 0, dims), part->variance),
+            alike);
     case ESTIMATE_EXACT:
     case ESTIMATE_UNBIASED:
         break;

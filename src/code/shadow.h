@@ -29,6 +29,7 @@ struct shadow_part {
     const double *sum; /* g^ */
     double variance;   /* V; infinite: not known, as of a single row. */
     uint64_t rows;     /* m */
+    double share;      /* b/m: of its rows in the sample. */
     double weight;     /* l, which shadow_fill sets. */
 };
 
@@ -38,7 +39,9 @@ double shadow_weight(double distance2, double variance);
 /* `sum` has what came, of `rows_in` rows: all `width` numbers of it become
  * the estimate for everything, the missing parts included.  Distances are of
  * the first `dims`.  Returns the expected squared error, over those, of what
- * stands for the missing parts; 0 where it is not known. */
+ * stands for the missing parts: NaN where a variance it asks for is not known.
+ * Where the distance is within the sample's own noise, rows are taken for
+ * alike: then r, or nothing, is off by m s^2 at least (above). */
 double shadow_fill(enum estimate estimate, struct shadow_part *parts,
                    uint32_t count, uint64_t rows_in, uint32_t dims,
                    uint32_t width, double *sum);

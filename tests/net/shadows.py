@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """Shadows with real processes: a straggler that always is one is stood for by
 samples of its rows, the same in every run; full steps, batches and a network;
-kills, restarts and joins end as any run."""
+receipts tell what to expect of an estimate; kills, restarts and joins end as
+any run."""
 
+import json
 import os
+import re
 import sys
+from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
-from cluster import Tap, train
+from cluster import Tap, run, train
 
 STEPS = 60
 DATA = ["gen:gmm:6000,20", "--steps", STEPS, "--seed", 3, "--chunk-rows", 64,
@@ -48,6 +52,32 @@ def check_estimates(tap):
         tap.equal(numbers(got), (0, STEPS, STEPS), f"{sampler}: it ends")
 
 
+def residuals(folder, *more):
+    """What the receipts of its approximate steps say; an exact one has 0."""
+    train("gen:gmm:2000,10", "--optim", "gd", "--steps", 40, "-n", 5, "--delay",
+          "worker:w1=20000", "--out", folder, *more)
+    done = run("report", folder, "--format", "json")
+    page = re.search(r'id="data"[^>]*>(.*?)</script>',
+                     (Path(folder) / "report.html").read_text(), re.S)
+    receipts = [one for one in json.loads(page[1])["receipts"]
+                if one["class"] == 2]
+    return done.returncode, len(receipts), [one["residual"] for one in receipts]
+
+
+def check_receipts(tap):
+    """No estimate is called exact: what the sample cannot tell from noise is
+    expected to be off by rows that are alike, and one row tells nothing."""
+    for estimate in "shrink", "shadow", "rescale", "abandon":
+        code, count, seen = residuals(
+            estimate, "--code", f"flexent:size=10%:estimate={estimate}")
+        tap.ok(code == 0 and count > 20 and
+               all(residual is not None and residual > 0 for residual in seen),
+               f"{estimate}: receipts expect an error of every estimate", seen)
+    code, count, seen = residuals("row", "--code", "flexent:size=0.1%")
+    tap.ok(code == 0 and count > 20 and seen == [None] * count,
+           "one row: what is expected is not known", seen)
+
+
 def check_nobody_late(tap):
     """Without a sample in its sums a step is as exact as any; who is late in
     it is up to the machine."""
@@ -80,6 +110,7 @@ def check_kills(tap):
 def main():
     tap = Tap()
     check_estimates(tap)
+    check_receipts(tap)
     check_nobody_late(tap)
     check_batches(tap)
     check_kills(tap)

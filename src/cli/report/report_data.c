@@ -137,8 +137,10 @@ static void add_statement(json_t *data, const struct receipts *all)
     else
         (void)snprintf(text, sizeof text,
                        "%u of %u steps are estimates: parts of the data were "
-                       "left out or averaged, and no bound is proved; the "
-                       "receipts say which",
+                       "left out or averaged, and no bound is proved; they "
+                       "are of class approx in the receipts, whose residual "
+                       "is the error to be expected where samples stood for "
+                       "a part",
                        counts[EXACT_APPROX], all->last);
     (void)json_object_set_new(data, "class",
                               json_string(exactness_name(worst)));

@@ -4,6 +4,7 @@
  */
 #include "core/run/journal.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -110,6 +111,13 @@ static struct digest chain_next(const struct digest *chain,
     hasher_add(&hasher, chain->bytes, DIGEST_BYTES);
     hasher_add(&hasher, body, BODY_BYTES);
     return hasher_end(&hasher);
+}
+
+double record_worse(double residual, double other)
+{
+    if (isnan(residual) || isnan(other))
+        return (double)NAN;
+    return other > residual ? other : residual;
 }
 
 void record_encode(const struct record *record, struct digest *chain,

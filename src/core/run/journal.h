@@ -56,7 +56,10 @@ struct record {
     uint32_t chunks;    /* Covered. */
     uint32_t exactness; /* enum exactness. */
     uint64_t scale;
-    double residual;       /* Numeric codes: max |a^T B - 1|. */
+    double residual;       /* Coded sums: max |a^T B - 1|.  Samples: what the
+                              gradient is expected to be off by, of its own
+                              length; NaN if that is not known.  Else 0: of
+                              an average `chunks` and `rescale` tell. */
     float condition;       /* Coded data: the worst condition number, in the
                               1-norm, of the sets used; else 0. */
     double rescale;        /* Factor on the sum; 1 unless approximate. */
@@ -79,6 +82,9 @@ struct record {
     uint64_t age_sum;
     uint32_t age_max;
 };
+
+/* The worse of two residuals: one that is not known might be any. */
+double record_worse(double residual, double other);
 
 /* Encode after `chain`, which becomes the new last link. */
 void record_encode(const struct record *record, struct digest *chain,

@@ -201,8 +201,7 @@ void trainer_note(struct trainer *trainer, const struct total *total)
 
     if (total->exactness > so_far->exactness)
         so_far->exactness = total->exactness;
-    if (total->residual > so_far->residual)
-        so_far->residual = total->residual;
+    so_far->residual = record_worse(so_far->residual, total->residual);
     if (total->condition > so_far->condition)
         so_far->condition = total->condition;
     so_far->attempts += total->attempts;

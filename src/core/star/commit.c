@@ -118,8 +118,8 @@ static void count_step(struct coordinator *c, const struct total *out,
     struct trace *trace;
 
     c->stats.exactness[out->exactness]++;
-    if (out->residual > c->stats.worst_residual)
-        c->stats.worst_residual = out->residual;
+    c->stats.worst_residual =
+        record_worse(c->stats.worst_residual, out->residual);
     if (out->condition > c->stats.worst_condition)
         c->stats.worst_condition = out->condition;
     c->stats.aged += out->answered;

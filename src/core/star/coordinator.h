@@ -339,8 +339,8 @@ struct piece_state {
 
 struct coordinator_stats {
     uint32_t joined, left, died, alive_max;
-    uint32_t exactness[3]; /* Steps by enum exactness. */
-    double worst_residual;
+    uint32_t exactness[3];  /* Steps by enum exactness. */
+    double worst_residual;  /* As in a receipt, NaN too. */
     double worst_condition; /* As in a receipt. */
     uint64_t duplicates, stale, poison, hedged, stolen, resent;
     uint64_t shipped, fetched; /* Chunks sent, and named to be fetched. */

@@ -108,6 +108,14 @@ static double length_of(const double *sum, uint32_t dims)
     return sqrt(squares);
 }
 
+/* Of the gradient's length, which says nothing if it has none. */
+static double relative(double error2, double length)
+{
+    if (error2 == 0)
+        return 0;
+    return length > 0 ? sqrt(error2) / length : (double)NAN;
+}
+
 /* Lists the parts that are missing; returns how many.  *rows_in: those of the
  * others. */
 static uint32_t find_missing(struct coordinator *c,
@@ -129,8 +137,11 @@ static uint32_t find_missing(struct coordinator *c,
             continue;
         CHECK(c->piece_in[pieces + id]);
         sum = sum_of(c, BUG(BUG_SAMPLE_OTHER) ? (id + 1) % pieces : id);
-        parts[count++] = (struct shadow_part){
-            .sum = sum, .variance = sum[c->tally.dims + 1], .rows = rows};
+        parts[count++] =
+            (struct shadow_part){.sum = sum,
+                                 .variance = sum[c->tally.dims + 1],
+                                 .rows = rows,
+                                 .share = sizes_at(c, c->key.step)};
     }
     return count;
 }
@@ -142,7 +153,6 @@ void samples_decode(struct coordinator *c, const struct sampler *sampler,
     uint64_t rows_in;
     const uint32_t count = find_missing(c, sampler, &rows_in);
     double error2;
-    double length;
 
     out->chunks = c->tally.chunks.members;
     out->answered = c->slots_in;
@@ -155,8 +165,7 @@ void samples_decode(struct coordinator *c, const struct sampler *sampler,
     if (count > 0) {
         error2 = shadow_fill(c->code.spec.estimate, parts_of(c), count, rows_in,
                              weights_of(c), dims + 1, c->gradient);
-        length = length_of(c->gradient, weights_of(c));
-        out->residual = length > 0 ? sqrt(error2) / length : 0;
+        out->residual = relative(error2, length_of(c->gradient, weights_of(c)));
     }
     out->loss = c->gradient[dims];
 }

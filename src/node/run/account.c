@@ -406,8 +406,8 @@ static void sum_worths(const struct worths *all,
 
         if (worth->exactness <= EXACT_APPROX)
             stats->exactness[worth->exactness] += steps;
-        if (worth->residual > stats->worst_residual)
-            stats->worst_residual = worth->residual;
+        stats->worst_residual =
+            record_worse(stats->worst_residual, worth->residual);
         stats->aged += worth->answered;
         stats->age_sum += worth->age_sum;
         if (worth->age_max > stats->age_max)

@@ -1,8 +1,8 @@
 /*
  * What stands for a missing part (oracle O11): by value; on parts whose means
  * differ by nothing to much, shrinking is never worse than the better of sample
- * and rescaling by more than 1.3; the variance told by random groups is the
- * one seen.
+ * and rescaling by more than 1.3; the variance told by random groups, and the
+ * error that each estimator is said to have, are those seen.
  */
 #include "code/shadow.h"
 
@@ -22,11 +22,12 @@
 #define GROUPS 4u
 #define DRAWS  60u
 
+static const enum estimate order[] = {ESTIMATE_REFERENCE, ESTIMATE_RATIO,
+                                      ESTIMATE_SHADOW, ESTIMATE_SHRINK};
+
 static void test_values(void **state)
 {
     static const double sample[] = {6, 0};
-    const enum estimate estimates[] = {ESTIMATE_REFERENCE, ESTIMATE_RATIO,
-                                       ESTIMATE_SHADOW, ESTIMATE_SHRINK};
     /* 10 of 20 rows are in, with the sum (2, 2): rescaling stands for (2, 2),
      * from which the sample is off by 20; of that 5 is noise. */
     const double expected[][2] = {{2, 2}, {4, 4}, {8, 2}, {7, 2.5}};
@@ -36,7 +37,7 @@ static void test_values(void **state)
     for (uint32_t i = 0; i < 4; i++) {
         struct shadow_part part = {.sum = sample, .variance = 5, .rows = 10};
         double sum[] = {2, 2};
-        const double error = shadow_fill(estimates[i], &part, 1, 10, 2, 2, sum);
+        const double error = shadow_fill(order[i], &part, 1, 10, 2, 2, sum);
 
         assert_true(sum[0] == expected[i][0] && sum[1] == expected[i][1]);
         assert_true(error == errors[i]);
@@ -69,15 +70,31 @@ static void test_two_missing(void **state)
     assert_true(sum[0] == 3 * (1 + 2) + 5);
 }
 
+/* Nothing is said of an error that nobody knows: zero is not that. */
+static void test_not_known(void **state)
+{
+    static const double sample[] = {6};
+
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++) {
+        struct shadow_part parts[] = {
+            {.sum = sample, .variance = 1, .rows = 10, .share = .1},
+            {.sum = sample, .variance = INFINITY, .rows = 10, .share = .1}};
+        double sum[] = {2};
+
+        assert_true(isnan(shadow_fill(order[i], parts, 2, 10, 1, 1, sum)));
+        assert_true(isfinite(sum[0]));
+    }
+}
+
 /* --- against what was missing -------------------------------------------- */
 
 struct errors {
-    double seen[4]; /* By estimate, in the order below. */
-    double told;    /* Variance. */
+    double seen[4];     /* By estimate, in the order above. */
+    double expected[4]; /* As shadow_fill says, ... */
+    double least[4];    /* ... and the least of what it said. */
+    double told;        /* Variance. */
 };
-
-static const enum estimate order[] = {ESTIMATE_REFERENCE, ESTIMATE_RATIO,
-                                      ESTIMATE_SHADOW, ESTIMATE_SHRINK};
 
 /* Rows of the missing part: noise of size one around a mean of its own. */
 static double entry(uint64_t seed, uint32_t row, uint32_t j, double apart)
@@ -130,7 +147,8 @@ static struct errors measure(double apart, uint32_t b)
         double missing[DIMS] = {0};
         double others[DIMS] = {0};
         double drawn[DIMS];
-        struct shadow_part part = {.sum = drawn, .rows = ROWS};
+        struct shadow_part part = {
+            .sum = drawn, .rows = ROWS, .share = (double)b / ROWS};
 
         sum_rows(seed, apart, missing);
         for (uint32_t p = 1; p <= OTHERS; p++)
@@ -139,10 +157,14 @@ static struct errors measure(double apart, uint32_t b)
         errors.told += part.variance / DRAWS;
         for (uint32_t k = 0; k < 4; k++) {
             double sum[DIMS];
+            double expected;
 
             memcpy(sum, others, sizeof sum);
-            (void)shadow_fill(order[k], &part, 1, OTHERS * ROWS, DIMS, DIMS,
-                              sum);
+            expected =
+                shadow_fill(order[k], &part, 1, OTHERS * ROWS, DIMS, DIMS, sum);
+            errors.expected[k] += expected / DRAWS;
+            errors.least[k] =
+                seed == 0 ? expected : fmin(errors.least[k], expected);
             for (uint32_t j = 0; j < DIMS; j++) {
                 const double off = sum[j] - others[j] - missing[j];
 
@@ -167,6 +189,11 @@ static void test_shrink(void **state)
             assert_true(errors.seen[3] <= 1.3 * better);
             assert_true(errors.seen[3] <= errors.seen[0]);
             assert_true(fabs(errors.told / errors.seen[2] - 1) < .15);
+            for (uint32_t e = 0; e < 4; e++) {
+                assert_true(errors.expected[e] > .7 * errors.seen[e]);
+                assert_true(errors.expected[e] < 2 * errors.seen[e]);
+                assert_true(errors.least[e] > .2 * errors.seen[e]);
+            }
         }
     }
 }
@@ -174,9 +201,8 @@ static void test_shrink(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_weights),
-        cmocka_unit_test(test_two_missing),
+        cmocka_unit_test(test_values),      cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_two_missing), cmocka_unit_test(test_not_known),
         cmocka_unit_test(test_shrink),
     };
 
