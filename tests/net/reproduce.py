@@ -105,14 +105,46 @@ def means_of_seeds(tap, folder):
     """FlexEnt's seconds a step are of all seeds, as all else in the table."""
     data = json.loads((folder / "data.json").read_text())
     runs = [command["result"]["runs"] for command in data["commands"]
-            if "--compare" in command["line"]
+            if "--compare uncoded" in command["line"]
             and "gen:digits" in command["line"]]
-    arms = [row for row in data["tables"][1]["rows"] if row[0] == "alike"]
+    arms = [row for row in data["tables"][1]["rows"]
+            if row[0] == "alike" and row[1] != "30 %"]
     steps = [sum(run[i]["mean_step_s"] for run in runs) / len(runs)
              for i in range(len(arms))]
     tap.ok(len(runs) == 3 and len(arms) == 8 and all(
         abs(float(arm[3]) - step) < .006 for arm, step in zip(arms, steps)),
            "flexent: seconds a step are the seeds' mean", (arms, steps))
+
+
+def at_one_time(tap, folder):
+    """FlexEnt's accuracies are those of the last step that each arm has ended
+    when the fastest of all has made its last: nobody has stopped before."""
+    data = json.loads((folder / "data.json").read_text())
+    asked = [command for command in data["commands"]
+             if "--compare" in command["line"]]
+    plain = {labels: [command["result"]["runs"] for command in asked
+                      if labels in command["line"]
+                      and "--compare uncoded" in command["line"]]
+             for labels in ("gen:digits", "gen:sorted")}
+    wanted, shown = [], []
+    for row in data["tables"][1]["rows"]:
+        labels = "gen:digits" if row[0] == "alike" else "gen:sorted"
+        if row[1] != "30 %" or row[2] != "shrink":
+            continue
+        steps = []
+        for first, command in zip(plain[labels], [
+                command for command in asked if labels in command["line"]
+                and "--compare flexent:size=30%" in command["line"]]):
+            runs = command["result"]["runs"]
+            end = min(run["total_s"] for run in first[:4] + runs)
+            steps.append([point for point in runs[3]["series"]
+                          if point["t_s"] <= end + 1e-9])
+        accuracy = sum(100 * own[-1]["accuracy"] for own in steps) / 3
+        wanted.append((f"{sum(map(len, steps)) / 3:.1f}", f"{accuracy:.2f}"))
+        shown.append((row[5], row[6]))
+        tap.ok(len(steps) == 3 and any(len(own) < 20 for own in steps),
+               f"flexent: {row[0]}: a step of 30 % takes longer", steps)
+    tap.equal(shown, wanted, "flexent: accuracies are at one time")
 
 
 def lines_of(data, word="train"):
@@ -360,6 +392,7 @@ def main():
     for name in names:
         numbers_come_from_runs(tap, Path("out", name))
     means_of_seeds(tap, Path("out/flexent"))
+    at_one_time(tap, Path("out/flexent"))
     all_data = {name: json.loads(Path("out", name, "data.json").read_text())
                 for name in names}
     words_follow_virtual(tap, all_data)

@@ -20,7 +20,7 @@ def column(data, table, name):
 
 def learns(data):
     """Drawn digits of that few rows and steps give about 45 %."""
-    return min(map(float, column(data, 1, "accuracy when shrink ends, %"))) > 55
+    return min(map(float, column(data, 1, "accuracy at equal time, %"))) > 55
 
 
 def one_hash(data):
