@@ -19,3 +19,14 @@ echo "exit $?"
     --format json | python3 -c 'import json, sys; print(json.load(sys.stdin)["steps"])'
 "$MUSTER" data entropy gen:gmm:500,4 --filters column:0 2>&1
 "$MUSTER" data entropy gen:gmm:500,4 --filters column:4 | grep '^column'
+# A file's columns of words are several, and have no names by then.
+{
+    echo city,age,y
+    for age in $(seq 20 69); do
+        printf 'a,%d,0\nb,%d,1\nc,%d,0\nb,%d,0\na,%d,1\nc,%d,1\n' \
+            $age $age $age $age $age $age
+    done
+} >words.csv
+"$MUSTER" data entropy words.csv --label y --filters label+column:age -q 2>&1
+"$MUSTER" data entropy words.csv --label y --filters column:5 -q 2>&1
+"$MUSTER" data entropy words.csv --label y --filters column:4 -q | grep '^column'

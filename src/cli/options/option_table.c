@@ -446,7 +446,8 @@ static const struct option own[OPTIONS - RECIPE_OPTIONS] = {
          .value = "NAMES",
          .shown = "those that suit the rows",
          .help = "entropy: choose among these: label, intensity, "
-                 "block:I,J, edges, projection:K, column:K (from 1), "
+                 "block:I,J, edges, projection:K, column:K (from 1, as "
+                 "encoded: a column of words is as many as it has words), "
                  "joined by +"},
     OWN(OPT_QUICK) = {.name = "quick",
                       .kind = VALUE_FLAG,

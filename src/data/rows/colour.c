@@ -441,6 +441,24 @@ static bool read_filter(const char *word, size_t length, struct filter *filter)
     return false;
 }
 
+static enum err refuse(const char *word, size_t length, struct why *why)
+{
+    static const char column[] = "column:";
+    const int shown = length < 40 ? (int)length : 40;
+
+    if (length >= sizeof column &&
+        strncmp(word, column, sizeof column - 1) == 0)
+        return why_set(why, ERR_RANGE,
+                       "filter %.*s: a number from 1 names a column, counted "
+                       "as they are encoded: a column of words is as many as "
+                       "it has words",
+                       shown, word);
+    return why_set(why, ERR_RANGE,
+                   "no filter named %.*s; there are label, intensity, "
+                   "block:I,J, edges, projection:K, column:K",
+                   shown, word);
+}
+
 static enum err add_wished(const struct dataset *data, const char *wish,
                            struct filter *filter, uint32_t *count,
                            struct why *why)
@@ -451,10 +469,7 @@ static enum err add_wished(const struct dataset *data, const char *wish,
         struct filter checked;
 
         if (!read_filter(at, length, &found))
-            return why_set(why, ERR_RANGE,
-                           "no filter named %.*s; there are label, intensity, "
-                           "block:I,J, edges, projection:K, column:K",
-                           length < 40 ? (int)length : 40, at);
+            return refuse(at, length, why);
         checked = found;
         checked.bins = 1;
         checked.arg = found.kind == FILTER_LABEL ? 0 : found.arg;

@@ -12,7 +12,8 @@
  *     block:i,j    images: is the mean of a quarter above what it usually is?
  *     edges        images: the quartile of the Sobel energy
  *     projection:k is a random mixture of all columns above its median?
- *     column:k     the quartile of a column, counted from 1, which a user may
+ *     column:k     the quartile of a column as it is encoded (a file's column
+ *                  of words is several), counted from 1, which a user may
  *                  name; of columns that none is named the widest spread are
  *                  tried
  *
