@@ -11,7 +11,7 @@ regression takes full steps, the networks batches of each worker's own rows.
 
 All is `muster simulate`, in virtual time: a primary computes its share of a step
 in one second, a shadow of size z ten times z as much, and every arm makes as
-many steps as fit into the same time.  Arms:
+many steps as end by the same time (a network's first takes longer).  Arms:
 
     wait      uncoded: all eleven compute, and all are waited for
     steal     exact, too; what is late is computed by others
@@ -26,7 +26,8 @@ Seeds choose images, their order, who is late, samples and a network's first
 weights.  Differences are between arms of the same seed; after them is half of
 the 95 % confidence interval (Student's t).  The gradient error is |g^ - g| / |g|
 with g the exact gradient at the same weights, its mean over the steps that all
-arms of a cell make.  At the end a few runs of real processes.
+arms of a cell make.  At the end real processes, all arms for the same seconds.
+All of it takes half an hour of one core, the CNN more than half of that.
 
 --keep FILE has a line of JSON for each run; those that are in it are not made
 again.  MNIST is ../shared/data/mnist beside the repository, or $MNIST."""
@@ -35,6 +36,7 @@ import argparse
 import concurrent.futures
 import gzip
 import json
+import math
 import os
 import random
 import struct
@@ -142,20 +144,49 @@ def cut(batch):
             "local"]
 
 
+def fitting(limit, first, each):
+    """Steps that end by then."""
+    return max(0, 1 + math.floor((limit - first) / each + 1e-9))
+
+
+times = {}  # Seconds of the first step and of each other, by what decides them.
+
+
 def simulate(rows, tested, model, code, late, seed):
+    """As many steps as end by the limit.  A network's first step is made again
+    until its grids fit, which is known once it was made."""
     what, limit, batch = MODELS[model]
-    common = ["-n", PRIMARIES + 1, "--stragglers", late, "--delay",
-              delay(seed, late), "--work", PRIMARIES / (PRIMARIES + 1),
-              "--seed", seed, "--code", code]
     if QUICK:
         limit /= 2
-    step = muster("simulate", "--no-compute", "--steps", 1, *common)
-    found = muster("simulate", *data(rows, tested), *what, *cut(batch), *common,
-                   "--steps", max(1, int(limit / step["mean_step_s"] + 1e-9)),
-                   "--series")
+
+    def run(steps):
+        return muster("simulate", *data(rows, tested), *what, *cut(batch), "-n",
+                      PRIMARIES + 1, "--stragglers", late, "--delay",
+                      delay(seed, late), "--work", PRIMARIES / (PRIMARIES + 1),
+                      "--seed", seed, "--code", code, "--steps", steps,
+                      "--series")
+
+    key = model, late, seed, code.split(":estimate")[0]
+    if key not in times:
+        ends = [point["t_s"] for point in run(3)["series"]]
+        times[key] = ends[0], ends[2] - ends[1]
+    first, each = times[key]
+    steps = fitting(limit, first, each)
+    while steps:
+        found = run(steps)
+        ends = [point["t_s"] for point in found["series"]]
+        steps = fitting(limit, ends[0], each)
+        if steps == len(ends):
+            break
+    if not steps:
+        return {"accuracy": None, "recall": None, "steps": 0, "total_s": 0,
+                "errors": []}
+    if not limit - each < ends[-1] + 1e-6 < limit + 2e-6:
+        sys.exit(f"shadows: {model}, {code}, seed {seed}: steps of several "
+                 "lengths")
     return {"accuracy": found["metrics"]["accuracy"],
             "recall": found["metrics"]["recall"],
-            "steps": found["steps"], "total_s": found["total_s"],
+            "steps": steps, "total_s": found["total_s"],
             "errors": [point.get("gradient_error", 0)
                        for point in found["series"]]}
 
@@ -165,11 +196,8 @@ def cells():
     if QUICK:
         return [("softmax", labels, 1, [10]) for labels in ("alike", "skewed")
                 ] + [("MLP", "skewed", 1, [10])]
-    return [("softmax", labels, late, SIZES) for late in (1, 2)
-            for labels in ("alike", "skewed")] + [
-        ("MLP", labels, 1, SIZES) for labels in ("alike", "skewed")] + [
-        ("CNN", labels, 1, [10, 30]) for labels in ("alike", "skewed")] + [
-        ("MLP", labels, 2, [10, 30]) for labels in ("alike", "skewed")]
+    return [(model, labels, late, SIZES) for model in MODELS for late in (1, 2)
+            for labels in ("alike", "skewed")]
 
 
 def codes(sizes):
@@ -204,22 +232,19 @@ class Kept:
 
 # --- tables -----------------------------------------------------------------
 
-class Cell:
-    """What all seeds of all arms came to."""
+class Arms:
+    """What all seeds of all arms came to: {arm: [run of each seed]}."""
 
-    def __init__(self, model, labels, late, size, runs, seeds):
-        self.name = f"{model} | {labels} | {late} | {size} %"
-        self.runs = {arm: [runs[arm, at, seed] for seed in range(seeds)]
-                     for arm, at in [(a, None) for a in (*EXACT, *BESIDE)] +
-                     [(a, size) for a in SAMPLED]}
-        common = min(run["steps"] for arm in (*BESIDE, *SAMPLED)
-                     for run in self.runs[arm])
-        for all_seeds in self.runs.values():
-            for run in all_seeds:
-                run["error"] = mean(run["errors"][:common])
+    def __init__(self, runs):
+        self.runs = runs
 
     def value(self, arm, what):
         return mean(run[what] for run in self.runs[arm])
+
+    def percent(self, arm, what):
+        """Of an arm that had no time for a step there is none."""
+        return f"{100 * self.value(arm, what):.1f}" if all(
+            run["steps"] for run in self.runs[arm]) else "-"
 
     def pair(self, arms, what):
         """Mean difference and half of its 95 % interval."""
@@ -233,6 +258,24 @@ class Cell:
         apart, half = self.pair(arms, what)
         text = f"{scale * apart:+.{digits}f} ± {scale * half:.{digits}f}"
         return f"**{text}**" if abs(apart) > half else text
+
+
+class Cell(Arms):
+    """Of one model, with its errors over the steps that its arms all make."""
+
+    def __init__(self, model, labels, late, size, runs, seeds):
+        self.name = f"{model} | {labels} | {late} | {size} %"
+        own = {arm: [runs[arm, at, seed] for seed in range(seeds)]
+               for arm, at in [(a, None) for a in (*EXACT, *BESIDE)] +
+               [(a, size) for a in SAMPLED]}
+        common = min(run["steps"] for arm in (*BESIDE, *SAMPLED)
+                     for run in own[arm])
+        # Copies: the arms that take no sample have the same runs in cells of
+        # other sizes, where another number of steps is common.
+        super().__init__({arm: [{**run, "error":
+                                 mean(run["errors"][:common] or [0])}
+                                for run in all_seeds]
+                          for arm, all_seeds in own.items()})
 
 
 def table(title, columns, lines):
@@ -255,19 +298,13 @@ def show(found):
                                      for arm in arms] +
                       [cell.shown(pair, "error", 1, 3) for pair in PAIRS])
            for cell in found])
-    arms = [*EXACT, *BESIDE, *SAMPLED]
-    table("Test accuracy at equal virtual time, in per cent",
-          arms + [pair_name(pair) for pair in PAIRS],
-          [" | ".join([cell.name] + [f"{100 * cell.value(arm, 'accuracy'):.1f}"
-                                     for arm in arms] +
-                      [cell.shown(pair, "accuracy", 100, 1) for pair in PAIRS])
-           for cell in found])
-    table("Macro-recall at equal virtual time, in per cent",
-          ["abandon", "random"] + [pair_name(pair) for pair in PAIRS],
-          [" | ".join([cell.name] + [f"{100 * cell.value(arm, 'recall'):.1f}"
-                                     for arm in ("abandon", "random")] +
-                      [cell.shown(pair, "recall", 100, 1) for pair in PAIRS])
-           for cell in found])
+    for title, what in ("Test accuracy", "accuracy"), ("Macro-recall", "recall"):
+        table(f"{title} at equal virtual time, in per cent",
+              [*EXACT, *arms] + [pair_name(pair) for pair in PAIRS],
+              [" | ".join([cell.name] + [cell.percent(arm, what)
+                                         for arm in (*EXACT, *arms)] +
+                          [cell.shown(pair, what, 100, 1) for pair in PAIRS])
+               for cell in found])
 
 
 def count_wins(found):
@@ -289,34 +326,50 @@ def count_wins(found):
 
 # --- real processes ---------------------------------------------------------
 
-def real(made, tested, seeds):
-    """Full steps of softmax regression, one late, skewed labels: how long a step
-    takes, and the accuracy after as many steps as fit into the same time."""
-    arms = {"wait": "uncoded", "abandon": "flexent:size=10%:estimate=abandon",
-            "random": "flexent:size=10%:estimate=shadow:sampler=random",
-            "shrink": "flexent:size=10%"}
-    limit, some = (2, 4) if QUICK else (4, 8)
-    got = {arm: [] for arm in arms}
+REAL = {"wait": "uncoded", "abandon": "flexent:size=10%:estimate=abandon",
+        **{arm: f"flexent:size=10%:{how}" for arm, how in SAMPLED.items()}}
+
+
+TRIES = 6
+
+
+def real(folder, made, tested, seeds):
+    """Full steps of softmax regression, one late, skewed labels; every arm for
+    the same seconds by the clock, one after the other for each seed.  They count
+    from a run's start: one that took long to start or to stop is made again."""
+    limit = 2 if QUICK else 5
+    runs = {arm: [] for arm in REAL}
     for seed in range(seeds):
-        for arm, code in arms.items():
-            def train(steps):
-                return muster(
+        for arm, code in REAL.items():
+            for _ in range(TRIES):
+                found = muster(
                     "train", *data(made["skewed", seed], tested), "--model",
                     "softmax", "--optim", "gd", *cut(None), "-n", PRIMARIES + 1,
                     "--threads", 1, "--delay", delay(seed, 1, 300), "--seed",
-                    seed, "--code", code, "--steps", steps)
-            step = train(some)["elapsed_s"] / some
-            steps = min(100, max(1, int(limit / step)))
-            found = train(steps)
-            got[arm].append((step, steps, found["test_metrics"]["accuracy"],
-                             found["test_metrics"]["recall"]))
+                    seed, "--code", code, "--steps", 10 ** 6, "--tol", 0,
+                    "--max-time", limit, "--out",
+                    tempfile.mkdtemp(dir=folder))
+                if .9 * limit < found["elapsed_s"] < 1.1 * limit:
+                    break
+            runs[arm].append({"steps": found["steps"],
+                              "elapsed_s": found["elapsed_s"],
+                              "accuracy": found["test_metrics"]["accuracy"],
+                              "recall": found["test_metrics"]["recall"]})
     print(f"\nReal processes: softmax, skewed, one primary 300 times as slow, "
-          f"size 10 %, {limit} s of each or 100 steps\n\n| arm | s a step | steps "
-          "| accuracy | macro-recall |\n|---|---|---|---|---|")
-    for arm, all_seeds in got.items():
-        step, steps, accuracy, recall = map(mean, zip(*all_seeds))
-        print(f"| {arm} | {step:.3f} | {steps:.0f} | {100 * accuracy:.1f} | "
-              f"{100 * recall:.1f} |")
+          f"size 10 %, {limit} s of each\n\n| arm | seconds of steps | steps | "
+          "accuracy | macro-recall |\n|---|---|---|---|---|")
+    cell = Arms(runs)
+    for arm, own in runs.items():
+        seconds = [run["elapsed_s"] for run in own]
+        steps = [run["steps"] for run in own]
+        print(f"| {arm} | {min(seconds):.1f} to {max(seconds):.1f} | "
+              f"{min(steps)} to {max(steps)} | "
+              f"{cell.percent(arm, 'accuracy')} | "
+              f"{cell.percent(arm, 'recall')} |")
+    print("\n| difference | accuracy | macro-recall |\n|---|---|---|")
+    for pair in [("abandon", "wait"), *PAIRS, ("shrink", "wait")]:
+        print(f"| {pair_name(pair)} | {cell.shown(pair, 'accuracy', 100, 1)} | "
+              f"{cell.shown(pair, 'recall', 100, 1)} |")
 
 
 def main():
@@ -355,7 +408,7 @@ def main():
         show(found)
         count_wins(found)
         if not options.no_real:
-            real(made, tested, options.seeds)
+            real(Path(folder), made, tested, options.seeds)
 
 
 if __name__ == "__main__":
