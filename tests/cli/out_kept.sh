@@ -23,10 +23,10 @@ begin train rows.svm $gd -n 2 --out of_star
 begin train rows.svm $gd -n 2 --topology ring --out of_ring
 begin train rows.svm $gd -n 2 -v 2 --out of_search
 for name in $(ls of_one of_star of_ring of_search | grep -v ':$' | sort -u) \
-    scores-7-12 w31 history.9.json trial-3-4 parts
+    scores-7-12 w31 history.9.json trial-3-4 parts launch.lock
 do
     case $name in
-    lock|format|launch.lock|run.token) continue ;; # A folder of ours has them.
+    format|run.token) continue ;; # A folder of ours has them.
     esac
     mkdir "of.$name"
     echo mine >"of.$name/$name"

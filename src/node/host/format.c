@@ -14,6 +14,7 @@
 #include "node/host/ring_folder.h"
 #include "node/host/ways.h"
 #include "os/file/file.h"
+#include "os/file/output.h"
 
 #define TEXT_SIZE  32u
 #define CLASH_SIZE 256u /* Of a name in a folder, with its end. */
@@ -119,6 +120,15 @@ static bool has(const char *folder, const char *name)
     return file_exists(path);
 }
 
+/* A lock of ours is empty: one that says something is somebody else's. */
+static bool is_foreign(const char *folder, const char *lock)
+{
+    char path[FILE_PATH_SIZE];
+
+    file_path_in(folder, lock, path);
+    return !file_is_link(path) && output_is_filled(path);
+}
+
 /* The first in the order of letters: folders have none. */
 struct clash {
     const struct names *const *owners;
@@ -139,6 +149,7 @@ static void look_at(void *context, const char *name)
 enum err format_free(const char *folder, const struct names *const *owners,
                      struct why *why)
 {
+    static const char *const locks[] = {LAUNCH_FILE, LOCK_FILE};
     struct clash clash = {.owners = owners};
 
     if (file_is_system(folder))
@@ -146,11 +157,17 @@ enum err format_free(const char *folder, const struct names *const *owners,
                        "--out %.200s: a folder of the system; choose another, "
                        "a new one say",
                        folder);
-    if (!file_exists(folder) || has(folder, LOCK_FILE) ||
-        has(folder, LAUNCH_FILE) || has(folder, FORMAT_FILE) ||
-        format_holds_run(folder) || file_check_folder(folder, NULL) != ERR_OK)
-        return ERR_OK; /* Whose folder it is, format_take says. */
-    file_names(folder, look_at, &clash);
+    for (size_t i = 0; i < sizeof locks / sizeof *locks; i++)
+        if (is_foreign(folder, locks[i]))
+            (void)snprintf(clash.name, sizeof clash.name, "%s", locks[i]);
+    if (clash.name[0] == '\0') {
+        if (!file_exists(folder) || has(folder, LOCK_FILE) ||
+            has(folder, LAUNCH_FILE) || has(folder, FORMAT_FILE) ||
+            format_holds_run(folder) ||
+            file_check_folder(folder, NULL) != ERR_OK)
+            return ERR_OK; /* Whose folder it is, format_take says. */
+        file_names(folder, look_at, &clash);
+    }
     if (clash.name[0] == '\0')
         return ERR_OK;
     return why_set(why, ERR_EXISTS,
