@@ -44,3 +44,11 @@ mkdir left
 : >left/lock
 : >left/config
 begin train mine/rows.svm $gd --out left
+# A way that leads there only once a folder has been made.
+mkdir there
+echo mine >there/config
+begin train mine/rows.svm $gd --out nowhere/../there
+cat there/config
+ls -d nowhere 2>/dev/null
+begin train mine/rows.svm $gd --out there/../fresh
+begin train mine/rows.svm $gd --out ../"${PWD##*/}"/there/../fresh2

@@ -479,7 +479,8 @@ static bool is_unsaved(const struct coordinator *c)
            c->trainer.ledger.checkpoint_step != c->trainer.optim.step;
 }
 
-/* The last state is durable before anyone hears that the job is over. */
+/* The last state is durable before anyone hears that the job is over, unless
+ * whoever asked for it takes the result over. */
 static void end_job(struct coordinator *c, struct actions *actions)
 {
     c->phase = COORDINATOR_COMMITTING;

@@ -146,6 +146,25 @@ static void look_at(void *context, const char *name)
             (void)snprintf(clash->name, sizeof clash->name, "%s", name);
 }
 
+/* "new/../mine" is nowhere, until "new" is made: then it is "mine". */
+static bool is_roundabout(const char *folder)
+{
+    char part[FILE_PATH_SIZE];
+
+    if (snprintf(part, sizeof part, "%s/", folder) >= (int)sizeof part)
+        return false; /* Too long to be made. */
+    for (char *up = part; (up = strstr(up, "/../")) != NULL; up++) {
+        bool there;
+
+        *up = '\0';
+        there = up == part || file_exists(part);
+        *up = '/';
+        if (!there)
+            return true;
+    }
+    return false;
+}
+
 enum err format_free(const char *folder, const struct names *const *owners,
                      struct why *why)
 {
@@ -156,6 +175,11 @@ enum err format_free(const char *folder, const struct names *const *owners,
         return why_set(why, ERR_SHAPE,
                        "--out %.200s: a folder of the system; choose another, "
                        "a new one say",
+                       folder);
+    if (is_roundabout(folder))
+        return why_set(why, ERR_SHAPE,
+                       "--out %.200s: it goes back (..) from a folder that is "
+                       "not there; name it by a shorter way",
                        folder);
     for (size_t i = 0; i < sizeof locks / sizeof *locks; i++)
         if (is_foreign(folder, locks[i]))
