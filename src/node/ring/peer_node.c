@@ -509,10 +509,9 @@ static bool lends(const struct node *node)
  * peer's share of the processors may help. */
 static enum err open_pool(struct node *node)
 {
-    const struct peer_node_options *options = node->options;
-    const uint32_t share = threads_available() / options->peers;
+    const uint32_t share = threads_available() / node->options->peers;
 
-    if (share < 2 || options->core.trainer.dims < POOL_DIMS)
+    if (share < 2 || node->options->core.trainer.dims < POOL_DIMS)
         return ERR_OK;
     return threads_new_spinning(share < POOL_THREADS ? share : POOL_THREADS,
                                 POOL_AWAKE_US, &node->pool);
@@ -537,8 +536,7 @@ static enum err open_core(struct node *node)
     if (options->contact_count > 0)
         (void)snprintf(core.contact, sizeof core.contact, "%u of them",
                        options->contact_count); /* choose_place has them. */
-    if (err == ERR_OK)
-        err = open_pool(node);
+    err = err == ERR_OK ? open_pool(node) : err;
     core.trainer.pool = node->pool;
     if (err == ERR_OK)
         err = keeper_open(&node->keeper, options->folder, &recovery, node->why);
