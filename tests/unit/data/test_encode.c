@@ -246,7 +246,7 @@ static void test_survey_ends_at_what_is_no_row(void **state)
     static const char many[] = "a,b,y\n1,x,0\n1,x,0,1\n2,x,1\n3,y,0\n";
     static const char good[] = "a,b,y\n1,x,0\n\n2,x,1\n3,y,0\n";
     static const char opened[] = "a,b,y\n1,\"";
-    static const char row[] = "2,x,1,2\n";
+    static const char row[8] = {'2', ',', 'x', ',', '1', ',', '2', '\n'};
     const size_t rows = CSV_LINE_MAX / 8 + 1000;
     char *const text = test_malloc(sizeof opened + 8 * rows);
     size_t size = sizeof opened - 1;
@@ -257,7 +257,7 @@ static void test_survey_ends_at_what_is_no_row(void **state)
     assert_int_equal(lines_surveyed(many, sizeof many - 1), 3);
     memcpy(text, opened, size);
     for (size_t i = 0; i < rows; i++, size += 8)
-        memcpy(text + size, row, 8);
+        memcpy(text + size, row, sizeof row);
     assert_in_range(lines_surveyed(text, size), rows - 1100, rows - 900);
     test_free(text);
 }
