@@ -118,7 +118,7 @@ def meet_through(spy_class, one, two, out, token=KEY, change=None):
     with spy_class(address_of(f"{out}-one"), change) as spy:
         second = Train(*TWO, *common, *token, "--name", "two", "--bulk", two,
                        "--peers", spy.address, "--out", f"{out}-two")
-        results = [second.finish(), first.finish()]
+        results = [second.finish(), first.finish(timeout=120)]
     return results[1], results[0], spy
 
 
