@@ -51,14 +51,6 @@ struct newest {
     char name[RUN_NAME_SIZE]; /* ... and whose it is. */
 };
 
-static bool is_going(const char *folder)
-{
-    char path[FILE_PATH_SIZE];
-
-    file_path_in(folder, LOCK_FILE, path);
-    return file_locked(path);
-}
-
 static void see_name(void *context, const char *name)
 {
     struct newest *newest = context;
@@ -71,7 +63,7 @@ static void see_name(void *context, const char *name)
         strlen(name) >= RUN_NAME_SIZE || number < newest->number ||
         (number == newest->number && strcmp(name, newest->name) <= 0) ||
         (newest->held && !format_holds_run(path)) ||
-        (newest->going && !is_going(path)))
+        (newest->going && !ways_held(path)))
         return;
     newest->number = number;
     (void)snprintf(newest->name, sizeof newest->name, "%s", name);
@@ -113,7 +105,7 @@ const char *going_run(char path[RUN_PATH_SIZE])
     const char *const latest = latest_run(path);
     struct newest newest;
 
-    if (latest != NULL && is_going(latest))
+    if (latest != NULL && ways_held(latest))
         return latest;
     newest = find_newest(false, true);
     if (newest.number == 0)

@@ -240,8 +240,7 @@ static bool show_standing(const struct cli *cli, const char *where, int *status)
     file_path_in(where, CONFIG_FILE, path);
     if (!file_exists(path)) /* Not of `muster train`. */
         return false;
-    file_path_in(where, LOCK_FILE, path);
-    if (file_locked(path))
+    if (ways_held(where))
         return false;
     *status = EXIT_FAILED;
     if (report_standing(where, &data, NULL) != ERR_OK)

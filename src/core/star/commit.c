@@ -181,7 +181,7 @@ static bool is_urgent(const struct coordinator *c)
 {
     return c->trainer.ledger.options.sync || c->stopping != STOPPING_NOT ||
            (!coordinator_promises_bits(c) && !BUG(BUG_UNSYNCED_STEP)) ||
-           (trainer_done(&c->trainer) && !is_passed(c));
+           (trainer_done(&c->trainer) && !c->options.passing);
 }
 
 /* STORE-2: a checkpoint follows at once, or waits for a receipt that does. */

@@ -73,7 +73,7 @@ enum err ways_parse(const char *text, struct ways *ways, struct why *why)
     }
 }
 
-static bool is_held(const char *folder)
+bool ways_held(const char *folder)
 {
     char path[FILE_PATH_SIZE];
 
@@ -86,7 +86,7 @@ bool ways_reading(const char *folder)
     char path[FILE_PATH_SIZE];
 
     file_path_in(folder, READING_FILE, path);
-    return is_held(folder) && file_exists(path);
+    return ways_held(folder) && file_exists(path);
 }
 
 bool ways_stop_reading(const char *folder)
@@ -94,7 +94,7 @@ bool ways_stop_reading(const char *folder)
     char path[FILE_PATH_SIZE];
 
     file_path_in(folder, READING_FILE, path);
-    return is_held(folder) && file_remove_first(path);
+    return ways_held(folder) && file_remove_first(path);
 }
 
 bool ways_over(const char *folder)
@@ -104,7 +104,7 @@ bool ways_over(const char *folder)
     if (folder == NULL)
         return false;
     file_path_in(folder, ADDRESS_FILE, path);
-    return !is_held(folder) && file_find(path, NULL) == ERR_NOTFOUND;
+    return !ways_held(folder) && file_find(path, NULL) == ERR_NOTFOUND;
 }
 
 bool ways_begins(const char *folder, bool dialled)
@@ -113,8 +113,8 @@ bool ways_begins(const char *folder, bool dialled)
 
     file_path_in(folder, READING_FILE, reading);
     file_path_in(folder, ADDRESS_FILE, address);
-    return is_held(folder) && !file_exists(reading) && !keep_is_alone(folder) &&
-           (dialled || !file_exists(address));
+    return ways_held(folder) && !file_exists(reading) &&
+           !keep_is_alone(folder) && (dialled || !file_exists(address));
 }
 
 /* Nobody listens in that folder. */
@@ -128,7 +128,7 @@ static enum err say_silent(const char *folder, struct why *why)
                        "%s: the run there still reads its rows, and answers "
                        "when it has; `muster stop %s` ends it before",
                        folder, folder);
-    if (is_held(folder) && keep_is_alone(folder))
+    if (ways_held(folder) && keep_is_alone(folder))
         return why_set(why, ERR_NOTFOUND,
                        "%s: the run there is one process without workers, "
                        "which answers no questions; Ctrl-C (or SIGINT) ends "

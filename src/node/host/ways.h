@@ -68,6 +68,8 @@ MUST_CHECK enum err ways_keep_address(const char *folder,
                                       struct why *why);
 /* The port of a run that was killed there: who had joined it dials that. */
 uint16_t ways_last_port(const char *folder); /* 0: none is known. */
+/* Does somebody run what is in the folder? */
+bool ways_held(const char *folder);
 /* Of a run that holds the folder and reads its rows, so that nobody listens: is
  * it in READING_FILE's time?  Who removes that file decides: the run, that it
  * goes on; somebody else (true), that it ends. */

@@ -750,7 +750,6 @@ static void describe_processes(struct train *train)
         .isa = options->isa,
         .folder = options->out,
         .scratch = options->scratch,
-        .passing = options->passing,
         .token = token,
         .board = train->board,
         .chaos = options->chaos.count > 0 ? &options->chaos : NULL,

@@ -253,7 +253,7 @@ static json_t *resize(struct node *node, double size, bool allowed)
 
     if (!allowed)
         return answer_not_allowed("change");
-    if (node->options->passing) /* Others are compared with it. */
+    if (node->options->core.passing) /* Others are compared with it. */
         return json_pack("{s:s}", "error",
                          "this is one training of a search, and all of them "
                          "have the size that was asked for");
@@ -831,7 +831,7 @@ static void hand_over(struct node *node, const struct run_result *result)
 {
     bool on_disk = false;
 
-    if (node->options->passing &&
+    if (node->options->core.passing &&
         result_write(NULL, node->options->spare_fd, result, &on_disk,
                      node->why) == ERR_OK)
         return;

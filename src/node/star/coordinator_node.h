@@ -27,7 +27,6 @@ struct coordinator_node_options {
     enum isa isa;
     const char *folder;        /* Journal, checkpoints, result. */
     bool scratch;              /* ... which nobody else is to find. */
-    bool passing;              /* As in train_options. */
     const struct token *token; /* NULL: plain, loopback. */
     struct board *board;       /* NULL: all is sent.  Borrowed. */
     int spare_fd; /* Memory for a result that no disk takes; -1 = none. */
