@@ -168,8 +168,10 @@ static enum err prepare(struct product *product, struct why *why)
         err = product_workers(&product->setup, &options->recipe, why);
     if (err == ERR_OK)
         err = cluster_check_listen(options, why);
+    interrupt_block();
     if (err == ERR_OK)
         err = begin_reading(product, why);
+    interrupt_unblock();
     if (err == ERR_OK)
         err = read_matrices(product, why);
     if (err != ERR_OK)

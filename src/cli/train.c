@@ -1,7 +1,6 @@
 /*
  * train.c - `muster train`: check, run, save, report.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +18,12 @@
 #include "learn/owners.h"
 #include "learn/recipe/habit.h"
 #include "learn/workers.h"
+#include "node/host/format.h"
 #include "node/host/keep.h"
 #include "os/file/file.h"
 #include "os/file/input.h"
 #include "os/net/notice.h"
+#include "os/run/interrupt.h"
 
 static enum err check_notice(const struct options *options, struct why *why)
 {
@@ -194,6 +195,7 @@ static enum err prepare(struct run *run, struct why *why)
         err = check_notice(options, why);
     /* Owners are called to it while rows are loaded; and nobody else may begin
      * there meanwhile, but `muster stop` is heard. */
+    interrupt_block();
     if (err == ERR_OK && owners_wanted(&options->recipe))
         err = run_make_folder(run, why);
     if (err == ERR_OK && run->setup->slots > 0)
@@ -202,20 +204,26 @@ static enum err prepare(struct run *run, struct why *why)
     run->setup->lock = &run->lock;
     if (err == ERR_OK)
         err = begin_reading(run, why);
+    interrupt_unblock();
     if (err == ERR_OK)
         err = setup_load(run->setup, &options->recipe, why);
     return err;
 }
 
-static int exit_code(const struct train_result *result)
+/* Whoever coordinates was stopped before it had a journal: the folder goes. */
+static bool is_kept(const struct run *run)
+{
+    return run->setup->slots == 0 || run->cli->ranks != NULL ||
+           format_holds_run(run->out);
+}
+
+static int exit_code(const struct run *run, const struct train_result *result)
 {
     if (run_is_bad(result))
         return EXIT_FAILED;
     if (run_is_done(result))
         return EXIT_DONE;
-    if (result->signal == SIGINT)
-        return EXIT_SIGNAL + SIGINT;
-    return EXIT_PREEMPTED;
+    return reading_status(result->signal, is_kept(run));
 }
 
 /* The demo's claim is checked each time it is made. */
@@ -246,6 +254,9 @@ static void tell_stopped(const struct run *run,
         say_aloud("muster: stopped at step %u; the state could not be saved: "
                   "%s",
                   result->steps, run->fit.keep_why.text);
+    else if (!is_kept(run))
+        say_aloud("muster: stopped before the first step; nothing is kept: "
+                  "start it again");
     else if (result->saved == result->steps)
         say_aloud("muster: stopped at step %u, state saved; go on with: "
                   "%s train --resume=%s",
@@ -312,7 +323,7 @@ static int finish(struct run *run, struct train_result *result)
     else if (path == NULL && !run_is_bad(result))
         tell_no_file(run);
     run_tell_bad(result);
-    return exit_code(result);
+    return exit_code(run, result);
 }
 
 static int failed(const struct run *run, enum err err, const struct why *why)
@@ -341,8 +352,8 @@ static int execute_one(struct run *run)
     if (err != ERR_OK)
         status = failed(run, err, &why);
     else
-        status =
-            ranks_first(run->cli) ? finish(run, &result) : exit_code(&result);
+        status = ranks_first(run->cli) ? finish(run, &result)
+                                       : exit_code(run, &result);
     /* There is nothing to go on from in a run that diverged or is blind. */
     if (result.finished && (status == EXIT_DONE || run_is_bad(&result)))
         run_discard(run);

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """A signal that asks a program to end comes before every file call of commands
-in one process (shim.c).  A training that is done is saved, one that is not goes
-on with --resume, to the same model; what is written is the old file or the new
-one, and no file of our own is left beside it."""
+in one process, and before the first of a run with workers (shim.c).  A training
+that is done is saved, one that is not goes on with --resume, to the same model;
+one that still reads its rows says so and leaves nothing; what is written is the
+old file or the new one, and no file of our own is left beside it."""
 
 import os
 import signal
@@ -16,14 +17,19 @@ ASKING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 KINDS = ("open", "write", "sync", "rename")
 LIMIT_S = 120  # Against hangs only.
 PLACES_MAX = 40
+FIRST = 12  # Calls of a run with workers: until its rows are read, and some.
+UNBEGUN = b"nothing is kept: start it again"
 
 TRAIN = ["train", "rows.svm", "made", "--optim", "agd", "--steps", "4", "-q"]
 COMMANDS = {
     "train": TRAIN,
+    "workers": [*TRAIN, "-n", "2", "--out", "muster-runs"],
     "grid": [*TRAIN, "--grid", "l2=.1,1", "--folds", "2"],
     "predict": ["predict", "rows.svm", "model", "made"],
     "convert": ["model", "convert", "model", "made"],
 }
+# What goes on.
+RESUMED = {"train": "--resume", "workers": "--resume=muster-runs"}
 
 
 def call(args, **shim):
@@ -45,8 +51,8 @@ def made():
     return path.read_bytes() if path.exists() else None
 
 
-def fault(done, want, kept):
-    """What is wrong with how it ended, or None."""
+def fault(done, number, want, kept):
+    """What is wrong with how it ended, or None.  `kept`: where its run is."""
     left = sorted(str(p) for p in Path(".").rglob("*.tmp*"))
     if left:
         return f"left {left[0]}"
@@ -54,26 +60,36 @@ def fault(done, want, kept):
         return "half a file"
     if done.returncode == 0:
         return None if made() == want else "success without a file"
+    if done.returncode < 0 and made():
+        return None
+    if UNBEGUN in done.stderr or done.returncode < 0:
+        if made() or Path("muster-runs").exists():
+            return "something is left of what had not begun"
+        return None if done.returncode in (128 + number, -number) \
+            else f"exit {done.returncode}: {done.stderr}"
     if kept and done.returncode in (75, 130):
-        call(["train", "--resume", "-q"])
+        call(["train", kept, "-q"])
         return None if made() == want else f"not resumed: {done.stderr}"
     if done.returncode > 0:
         return f"exit {done.returncode}: {done.stderr}"
     return None
 
 
-def sweep(args, number, kind, want, first):
+def sweep(name, number, kind, want):
     """How many calls there are, and what went wrong at some of them."""
     clean()
-    call(args, KIND=kind, AT=0, COUNT="count")
+    args = COMMANDS[name]
+    call(args, KIND=kind, AT=0, COUNT="count", ALONE=1)
     calls = max(int(n) for n in Path("count").read_text().split())
     places = sorted({1 + i * (calls - 1) // (PLACES_MAX - 1)
                      for i in range(PLACES_MAX)}) if calls else []
+    if name == "workers":
+        places = range(1, FIRST + 1)
     faults, saved = [], 0
     for at in places:
         clean()
-        done = call(args, KIND=kind, AT=at, SIGNAL=int(number))
-        what = fault(done, want, first)
+        done = call(args, KIND=kind, AT=at, SIGNAL=int(number), ALONE=1)
+        what = fault(done, number, want, RESUMED.get(name))
         saved += done.returncode == 0
         if what:
             faults.append(f"{kind} {at} of {calls}: {what}")
@@ -95,7 +111,7 @@ def main():
         for number in ASKING:
             calls, saved, faults = 0, 0, []
             for kind in KINDS:
-                more = sweep(args, number, kind, want, name == "train")
+                more = sweep(name, number, kind, want)
                 calls, saved = calls + more[0], saved + more[1]
                 faults += more[2]
             # The model and its two cards are written, synced and renamed: a

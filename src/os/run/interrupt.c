@@ -145,6 +145,27 @@ static void remember(void)
     }
 }
 
+/* Those of this thread: the only one that takes them, os/run/thread.h. */
+static void mask(int how)
+{
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < ASKING; i++)
+        (void)sigaddset(&set, asking[i]);
+    (void)pthread_sigmask(how, &set, NULL);
+}
+
+void interrupt_block(void)
+{
+    mask(SIG_BLOCK);
+}
+
+void interrupt_unblock(void)
+{
+    mask(SIG_UNBLOCK);
+}
+
 void interrupt_begin_early(const struct interrupt_early *what)
 {
     struct sigaction action = {.sa_handler = on_early, .sa_flags = SA_RESTART};

@@ -22,6 +22,10 @@ struct interrupt_early {
     void *context;
 };
 
+/* Signals that ask wait until they are let in: for who makes something that
+ * `end` undoes before it can say what that is. */
+void interrupt_block(void);
+void interrupt_unblock(void);
 /* From now until interrupt_begin or interrupt_end_early.  Without a thread to
  * be had nothing changes.  Who forks ends it before. */
 void interrupt_begin_early(const struct interrupt_early *what);
