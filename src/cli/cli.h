@@ -39,6 +39,9 @@ struct cli {
     struct options options;
     bool json;
     bool quiet;
+    /* A rank joins the run in that folder by its address, and the run may be
+     * over when it comes; NULL: nobody was led there. */
+    const char *led_to;
     bool led; /* By `muster launch ranks`: other ranks have other parts. */
     struct ranks *ranks; /* Of an MPI job: cli/mpi_ranks.h; NULL: none. */
 };

@@ -279,6 +279,8 @@ int join_command(struct cli *cli)
         err = ways_open(where, token_file, false, &ways, &why);
     if (err != ERR_OK)
         return say_why(cli, err, &why);
+    if (cli->led_to != NULL)
+        ways.folder = cli->led_to;
     if (join.name == NULL)
         join.name = own_name(&self, &ways.token, name);
     say_note(cli, "muster: joining %s; SIGTERM leaves in good order", where);
@@ -290,6 +292,8 @@ int join_command(struct cli *cli)
         return code;
     }
     ways_close(&ways);
+    if (err == ERR_CLOSED && cli->led_to != NULL)
+        return EXIT_DONE; /* Rank 0 has said how it ended. */
     if (err == ERR_TIMEOUT || err == ERR_CLOSED)
         (void)why_in(&why, err, "%.200s", where);
     if (err != ERR_OK)

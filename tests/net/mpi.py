@@ -217,12 +217,15 @@ def goes_on_without(tap, mpi, out, steps):
         tap.ok(result["exit"] == 0 and result.get("hash") ==
                train(*ONE, "--steps", steps)["hash"],
                f"{mpi}: killed: {name} without mpirun", result)
-    steps += 20
-    done = mpirun(mpi, 2, f"--resume={out}", "--steps", steps, "--format",
-                  "json", command=["launch", "ranks", "--", "train"])
-    tap.ok(done.returncode == 0 and result_of(done.stdout).get("hash") ==
-           train(*ONE, "--steps", steps)["hash"],
-           f"{mpi}: killed: launch ranks", done)
+    # So few steps that rank 0 may be done when the other has found it and
+    # dials, which one start in three has.
+    for again in range(3):
+        steps += 20
+        done = mpirun(mpi, 2, f"--resume={out}", "--steps", steps, "--format",
+                      "json", command=["launch", "ranks", "--", "train"])
+        tap.ok(done.returncode == 0 and result_of(done.stdout).get("hash") ==
+               train(*ONE, "--steps", steps)["hash"],
+               f"{mpi}: killed: launch ranks, {again}", done)
 
 
 def goes_on_with(tap, mpi):

@@ -243,10 +243,11 @@ static enum err await_first(const struct launch *launch, const char *folder,
     }
 }
 
-static int join_first(const struct launch *launch, const char *where)
+static int join_first(const struct launch *launch, const char *folder,
+                      const char *where)
 {
     const char *threads = option_text(&launch->job.options, OPT_THREADS);
-    struct cli join = {.command = command_find("join")};
+    struct cli join = {.command = command_find("join"), .led_to = folder};
     struct words words = {.count = 0};
     int code;
 
@@ -290,7 +291,7 @@ static bool follow(struct launch *launch, int *code)
     ranks_hush(false);
     err = await_first(launch, folder, &self, where, &why);
     if (err == ERR_OK)
-        *code = join_first(launch, where);
+        *code = join_first(launch, folder, where);
     else if (err == ERR_CLOSED)
         *code = EXIT_DONE; /* Rank 0 has said how it ended. */
     else
