@@ -18,7 +18,7 @@
 #include "data/read/memory.h"
 #include "data/read/npy.h"
 #include "learn/coded/product.h"
-#include "learn/series/claims.h"
+#include "learn/folder/claims.h"
 #include "node/host/format.h"
 #include "os/clock.h"
 #include "os/file/file.h"

@@ -16,7 +16,7 @@
 #include "cli/many.h"
 #include "cli/run.h"
 #include "core/run/store.h"
-#include "learn/series/claims.h"
+#include "learn/folder/claims.h"
 #include "learn/workers.h"
 #include "node/fixed/mpi.h"
 #include "node/host/format.h"
@@ -235,9 +235,7 @@ static enum err read_own_options(struct run *run, struct why *why)
 
 enum err run_choose_folder(struct run *run, struct why *why)
 {
-    static const char *const files[] = {CONFIG_FILE};
-    static const struct names own = NAMES_OF(files);
-    static const struct names *const claims[] = {&own, &many_names,
+    static const struct names *const claims[] = {&config_names, &many_names,
                                                  &history_names, NULL};
     struct options *options = &run->cli->options;
     const char *out = option_text(options, OPT_OUT);

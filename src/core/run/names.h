@@ -25,5 +25,8 @@ struct names {
 
 /* Is `file` one of them? */
 bool names_have(const struct names *names, const char *file);
+/* Is it what a kill leaves of one of them, which is written beside its place:
+ * "config.tmp.0123456789abcdef"? */
+bool names_left(const struct names *names, const char *file);
 
 #endif /* CORE_NAMES_H */

@@ -204,19 +204,15 @@ static enum err open_folder(const char *path, struct why *why)
 }
 
 /* Does a run write such a file into its folder?  Or did a process that was
- * killed leave it beside one, as NAME.tmp.NUMBER? */
+ * killed leave it beside one? */
 static bool is_ours(const char *file)
 {
     static const struct names *const owners[] = {&store_names, &format_names,
                                                  &result_names};
-    const char *const end = strstr(file, ".tmp.");
-    char name[NAME_SIZE_MAX];
     bool ours = false;
 
-    (void)snprintf(name, sizeof name, "%.*s",
-                   (int)(end != NULL ? end - file : NAME_SIZE_MAX), file);
     for (size_t i = 0; i < sizeof owners / sizeof *owners; i++)
-        ours |= names_have(owners[i], name);
+        ours |= names_have(owners[i], file) || names_left(owners[i], file);
     return ours;
 }
 

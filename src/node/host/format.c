@@ -21,6 +21,8 @@
 
 static const char *const files[] = {FORMAT_FILE, FACTS_FILE};
 const struct names format_names = NAMES_OF(files);
+static const char *const options[] = {CONFIG_FILE};
+const struct names config_names = NAMES_OF(options);
 
 /* Row i is format i + 1; the last one is ours.  Folders without a number are
  * of the first. */
@@ -225,25 +227,19 @@ void format_remove(const char *folder)
     file_remove(path);
 }
 
-/* "config.tmp.0123456789abcdef": what a kill leaves of a file that is written
- * beside its place. */
 static void remove_left(void *context, const char *name)
 {
-    static const char *const ours[] = {CONFIG_FILE,  FACTS_FILE,  FORMAT_FILE,
-                                       ADDRESS_FILE, RESULT_FILE, READING_FILE};
-    const char *const dot = strstr(name, ".tmp.");
+    static const struct names *const owners[] = {&config_names, &format_names,
+                                                 &result_names, &ways_names};
     char path[FILE_PATH_SIZE];
+    bool ours = false;
 
-    if (dot == NULL || strlen(dot + 5) != 16 ||
-        strspn(dot + 5, "0123456789abcdef") != 16)
+    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++)
+        ours |= names_left(owners[i], name);
+    if (!ours)
         return;
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
-        if (strlen(ours[i]) == (size_t)(dot - name) &&
-            strncmp(name, ours[i], strlen(ours[i])) == 0) {
-            file_path_in(context, name, path);
-            file_remove(path);
-        }
-    }
+    file_path_in(context, name, path);
+    file_remove(path);
 }
 
 enum err format_take(const char *out, int *lock, struct why *why)

@@ -19,11 +19,11 @@
 #define SERIES_FILE "series" /* Of many trainings: learn/series/logbook.h. */
 
 #define CONFIG_FILE "config" /* What `muster train` was asked for. */
-#define FACTS_FILE  "facts"  /* What the run is of: learn/facts.h. */
+#define FACTS_FILE  "facts"  /* What the run is of: learn/folder/facts.h. */
 
-/* But for SERIES_FILE, which is the logbook's, and CONFIG_FILE, the command
- * line's. */
+/* But for SERIES_FILE, which is the logbook's. */
 extern const struct names format_names;
+extern const struct names config_names; /* The command line's. */
 
 /* Is there a run in it, or a series, to go on with? */
 bool format_holds_run(const char *folder);
@@ -36,7 +36,7 @@ MUST_CHECK enum err format_check(const char *folder, struct why *why);
  * files there have names of one of the owners, which NULL ends: such a file a
  * run or a search would write over or remove.  A folder that has a lock of ours
  * or a format's number is ours, whatever became of the run.  All owners are in
- * learn/series/claims.h. */
+ * learn/folder/claims.h. */
 MUST_CHECK enum err format_free(const char *folder,
                                 const struct names *const *owners,
                                 struct why *why);

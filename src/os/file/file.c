@@ -225,27 +225,23 @@ enum err file_make_new_folder(const char *path, struct why *why)
     return error == 0 ? ERR_OK : file_write_failed(why, path, error);
 }
 
+/* `advice` ends the sentence. */
 static enum err check_owner(const struct stat *info, const char *path,
-                            struct why *why)
+                            const char *advice, struct why *why)
 {
     if (info->st_uid == geteuid())
         return ERR_OK;
     return why_set(why, ERR_DENIED,
-                   "%s: belongs to another user (%u, you are %u), who could "
-                   "change what is in it; choose a folder of your own",
-                   path, (unsigned)info->st_uid, (unsigned)geteuid());
+                   "%s: belongs to another user (%u, you are %u)%s", path,
+                   (unsigned)info->st_uid, (unsigned)geteuid(), advice);
 }
 
 bool file_is_foreign(const char *path, struct why *why)
 {
     struct stat info;
 
-    if (stat(path, &info) != 0 || info.st_uid == geteuid())
-        return false;
-    (void)why_set(why, ERR_DENIED,
-                  "%s: belongs to another user (%u, you are %u)", path,
-                  (unsigned)info.st_uid, (unsigned)geteuid());
-    return true;
+    return stat(path, &info) == 0 &&
+           check_owner(&info, path, "", why) != ERR_OK;
 }
 
 /* Many systems give every user a group of the same number, for nobody else. */
@@ -380,18 +376,20 @@ static enum err check_ways(const char *path, struct why *why)
 
 enum err file_check_folder(const char *path, struct why *why)
 {
+    static const char advice[] = ", who could change what is in it; choose a "
+                                 "folder of your own";
     struct stat info;
     enum err err;
 
     if (lstat(path, &info) != 0)
         return file_read_failed(why, path, errno);
-    err = check_owner(&info, path, why);
+    err = check_owner(&info, path, advice, why);
     if (err == ERR_OK && stat(path, &info) != 0)
         return file_read_failed(why, path, errno);
     if (err == ERR_OK && !S_ISDIR(info.st_mode))
         return file_write_failed(why, path, ENOTDIR);
     if (err == ERR_OK)
-        err = check_owner(&info, path, why);
+        err = check_owner(&info, path, advice, why);
     if (err == ERR_OK && others_write(&info))
         err = why_set(why, ERR_DENIED,
                       "%s: others may write to it (mode %03o); run chmod go-w "

@@ -4,8 +4,8 @@
  * Each owner exports the list of its own (core/run/names.h).  One that is new
  * is named in claims.c, or, above this layer, in what its caller passes on.
  */
-#ifndef LEARN_SERIES_CLAIMS_H
-#define LEARN_SERIES_CLAIMS_H
+#ifndef LEARN_FOLDER_CLAIMS_H
+#define LEARN_FOLDER_CLAIMS_H
 
 #include "base/err.h"
 #include "core/run/names.h"
@@ -16,4 +16,4 @@ MUST_CHECK enum err claims_free(const char *folder,
                                 const struct names *const *more,
                                 struct why *why);
 
-#endif /* LEARN_SERIES_CLAIMS_H */
+#endif /* LEARN_FOLDER_CLAIMS_H */

@@ -1,7 +1,7 @@
 /*
  * facts.c - what a run was of, line by line, to be compared.
  */
-#include "learn/facts.h"
+#include "learn/folder/facts.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * decides the bits (config_digest.c), which tells that something differs and
  * not what.
  */
-#ifndef LEARN_FACTS_H
-#define LEARN_FACTS_H
+#ifndef LEARN_FOLDER_FACTS_H
+#define LEARN_FOLDER_FACTS_H
 
 #include "learn/setup.h"
 #include "node/host/format.h"
@@ -19,4 +19,4 @@ void facts_write(const struct setup *setup, const char *folder);
 void facts_explain(const struct setup *setup, const char *folder,
                    struct why *why);
 
-#endif /* LEARN_FACTS_H */
+#endif /* LEARN_FOLDER_FACTS_H */

@@ -1,7 +1,7 @@
 /*
  * claims.c - who writes into a run's folder.
  */
-#include "learn/series/claims.h"
+#include "learn/folder/claims.h"
 
 #include "core/run/store.h"
 #include "learn/series/logbook.h"
