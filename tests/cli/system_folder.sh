@@ -1,5 +1,6 @@
 # A run's folder is none of the system's, whoever asks for it.
-for folder in / /etc /etc/muster-runs /usr /usr/bin/run /proc
+for folder in / /etc /etc/muster-runs /usr /usr/bin/run /proc /srv /mnt/ \
+    /var/lib /var/../media
 do
     "$MUSTER" train gen:gmm:200,4 -n 2 --steps 2 --out "$folder" 2>&1
     echo "exit $?"

@@ -174,6 +174,19 @@ static void test_folders_of_the_system(void **state)
     assert_false(file_is_system("/usr/src/app/muster-runs/0001-abcd"));
     assert_false(file_is_system("/usr/local/run"));
     assert_false(file_is_system("run"));
+    /* Where others have theirs: itself, there or not, and nothing below. */
+    assert_true(file_is_system("/srv"));
+    assert_true(file_is_system("/mnt/"));
+    assert_true(file_is_system("//media/./"));
+    assert_true(file_is_system("/var/lib"));
+    assert_true(file_is_system("/var/mail"));
+    assert_true(file_is_system("/tmp/../srv"));
+    assert_false(file_is_system("/srv/run"));
+    assert_false(file_is_system("/mnt/disk/run"));
+    assert_false(file_is_system("/var/lib/muster/runs/0001-abcd"));
+    assert_false(file_is_system("/srvrun"));
+    assert_false(file_is_system("/libexec"));
+    assert_false(file_is_system("srv"));
 }
 
 int main(void)
