@@ -17,3 +17,15 @@ run report a | grep -v "^uncoded would have taken"
 test -s a/report.html && echo written
 "$MUSTER" train gen:gmm:400,5 -n 1 -v 2 --steps 3 -q --out search >/dev/null
 run report search
+# A page that it did not write is somebody's; its own, and an empty one, are not.
+for text in mine '' "$(cat a/report.html)"
+do
+    printf %s "$text" >a/report.html
+    run report a | grep -v "^uncoded would have taken"
+    head -c 4 a/report.html; echo
+done
+rm a/report.html
+ln -s ../kept.html a/report.html
+echo mine >kept.html
+run report a
+cat kept.html

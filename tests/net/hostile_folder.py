@@ -129,12 +129,13 @@ def locked(tap):
     os.mkdir("locked")
     Path("locked/lock").symlink_to(Path("outside").resolve())
     Path("locked/config").write_text("mine\n")
+    Path("locked/format").write_text("4\n") # It passes for a run's.
     done = train(*DATA, "-n", 2, "--out", "locked")
     tap.ok(done["exit"] == 1 and "not a plain file" in done["error"],
            "a new run beside a lock that is a link", done)
     tap.equal(({path.name for path in Path("locked").iterdir()},
                Path("locked/config").read_text()),
-              ({"lock", "config"}, "mine\n"), "... writes nothing")
+              ({"lock", "config", "format"}, "mine\n"), "... writes nothing")
 
 
 def options(tap, wanted):
@@ -169,6 +170,14 @@ def strangers(tap):
         done = run(command, folder, timeout=PROMPT_S)
         tap.ok(done.returncode == 1 and "another user" in done.stderr,
                f"{command} of a stranger's folder", done)
+    done = run("report", folder)
+    tap.ok(done.returncode == 1 and "another user" in done.stderr and
+           "--to FILE" in done.stderr and
+           not Path(folder, "report.html").exists(),
+           "report writes nothing into a stranger's folder", done)
+    done = run("report", folder, "--to", "strangers.html")
+    tap.ok(done.returncode == 0 and Path("strangers.html").exists(),
+           "... but elsewhere", done)
     os.mkdir("planted", 0o777)
     os.chown("planted", stranger, stranger)
     Path("planted/config").write_text("--save=precious\n--force\n")
@@ -305,7 +314,7 @@ def leftovers(tap, wanted):
     os.chmod("open", 0o755)
     Path("precious").write_text("mine\n")
     Path("open/config").write_text("--save=precious\n--force=yes\n")
-    Path("open/lock").touch() # What a run leaves that is killed early.
+    Path("open/format").write_text("4\n") # Of a run that was killed early.
     done = train(*DATA, "-n", 2, "--out", "open")
     tap.equal(done.get("hash"), wanted, "a run beside a config of old")
     tap.ok("precious" not in Path("open/config").read_text(),

@@ -14,10 +14,15 @@
 #include "cli/report/report_data.h"
 #include "node/host/format.h"
 #include "os/file/file.h"
+#include "os/file/input.h"
 #include "os/file/output.h"
 
-#define MARK      "@DATA@"
-#define PATH_SIZE 1024u
+#define MARK        "@DATA@"
+#define PATH_SIZE   1024u
+#define REPORT_FILE "report.html"
+/* By which a page of ours is known, of any version. */
+#define TITLE      "<title>Muster report</title>"
+#define TITLE_ROOM 2048u /* It stands before this byte. */
 
 extern const char report_html[];
 
@@ -161,6 +166,43 @@ static json_t *cost_json(const struct cli *cli, const json_t *data)
     return cost != NULL ? cost : json_null();
 }
 
+/* Is it a page that we wrote, or nothing that could be lost? */
+static bool is_ours(const char *path)
+{
+    char head[TITLE_ROOM + 1];
+    struct input input;
+    size_t got = 0;
+    enum err err;
+
+    if (file_is_link(path) || input_open(&input, path, NULL) != ERR_OK)
+        return false;
+    err = input_read_at(&input, 0, head, TITLE_ROOM, &got);
+    input_close(&input);
+    head[got] = '\0';
+    return err == ERR_OK && (got == 0 || strstr(head, TITLE) != NULL);
+}
+
+/* May the page be written there?  A run's folder may be one that has other
+ * files, and root can write into anybody's. */
+static enum err check_place(const char *folder, const char *path,
+                            struct why *why)
+{
+    if (file_is_foreign(folder, why)) {
+        const struct why whose = *why;
+
+        return why_set(why, ERR_DENIED,
+                       "%.300s, and nothing is written into it; --to FILE.html "
+                       "writes the page elsewhere",
+                       whose.text);
+    }
+    if (file_find(path, NULL) == ERR_NOTFOUND || is_ours(path))
+        return ERR_OK;
+    return why_set(why, ERR_EXISTS,
+                   "%.300s: no page of `muster report`, and not written over; "
+                   "--to FILE.html writes the page elsewhere",
+                   path);
+}
+
 int report_command(struct cli *cli)
 {
     const char *folder = option_text(&cli->options, OPT_RUN);
@@ -186,8 +228,10 @@ int report_command(struct cli *cli)
                          "`muster train` with workers",
                          folder);
     (void)snprintf(path, sizeof path, "%.900s%s", out != NULL ? out : folder,
-                   out != NULL ? "" : "/report.html");
+                   out != NULL ? "" : "/" REPORT_FILE);
     err = format_check(folder, &why);
+    if (err == ERR_OK && out == NULL)
+        err = check_place(folder, path, &why);
     if (err == ERR_OK)
         err = report_data(folder, &data, &why);
     if (err != ERR_OK)
