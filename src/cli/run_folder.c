@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/launch/engine.h"
 #include "cli/many.h"
 #include "cli/run.h"
 #include "core/run/store.h"
@@ -235,8 +236,8 @@ static enum err read_own_options(struct run *run, struct why *why)
 
 enum err run_choose_folder(struct run *run, struct why *why)
 {
-    static const struct names *const claims[] = {&config_names, &many_names,
-                                                 &history_names, NULL};
+    static const struct names *const claims[] = {
+        &many_names, &history_names, &ranks_names, &slurm_names, NULL};
     struct options *options = &run->cli->options;
     const char *out = option_text(options, OPT_OUT);
     enum err err;

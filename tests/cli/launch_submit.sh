@@ -11,7 +11,7 @@ END
 printf '#!/bin/sh\necho "scancel $*" >>calls\n' >bin/scancel
 chmod +x bin/sbatch bin/scancel
 says() { PATH="$PWD/bin:$PATH" "$MUSTER" launch slurm --workers 2:4 "$@" 2>&1; echo "exit $?"; }
-mkdir out && : >out/over
+mkdir out && : >out/over && echo 4 >out/format # Of the last life.
 REFUSE=none says -- train gen:gmm --out out
 REFUSE=workers says -- train gen:gmm --out other
 REFUSE=coordinator says -- train gen:gmm --out third

@@ -23,11 +23,9 @@ begin train rows.svm $gd -n 2 --out of_star
 begin train rows.svm $gd -n 2 --topology ring --out of_ring
 begin train rows.svm $gd -n 2 -v 2 --out of_search
 for name in $(ls of_one of_star of_ring of_search | grep -v ':$' | sort -u) \
-    scores-7-12 w31 history.9.json trial-3-4 parts launch.lock
+    scores-7-12 w31 history.9.json trial-3-4 parts launch.lock reading \
+    rank0 rank0.over coordinator.sbatch workers.sbatch coordinator over
 do
-    case $name in
-    format|run.token) continue ;; # A folder of ours has them.
-    esac
     mkdir "of.$name"
     echo mine >"of.$name/$name"
     "$MUSTER" train rows.svm $gd --out "of.$name" -q >/dev/null 2>&1 ||
@@ -40,10 +38,38 @@ mkdir mine
 rows | tee mine/rows.svm >mine/notes
 begin train mine/rows.svm $gd --out mine
 rows | cmp - mine/notes && echo "notes are as before"
-mkdir left
+mkdir left left2
 : >left/lock
-: >left/config
+: >left/reading
 begin train mine/rows.svm $gd --out left
+echo 4 >left2/format
+: >left2/config
+begin train mine/rows.svm $gd --out left2
+# A mark is known by what it says: a number, and one that there is.
+for text in png 4x 0 9999 '4
+of mine'
+do
+    rm -rf marked
+    mkdir marked
+    echo "$text" >marked/format
+    echo mine >marked/config
+    begin train mine/rows.svm $gd --out marked
+    cat marked/config
+done
+# An empty lock, which anybody may have, is no mark.
+mkdir locked
+: >locked/lock
+echo mine >locked/config
+begin train mine/rows.svm $gd --out locked
+cat locked/config
+# A key is not lost either: it is used, or the run is refused.
+mkdir key
+"$MUSTER" token new key/run.token >/dev/null
+"$MUSTER" token new other.token >/dev/null
+cp key/run.token kept.token
+begin train mine/rows.svm $gd -n 2 --token-file other.token --out key
+cmp key/run.token kept.token && begin train mine/rows.svm $gd -n 2 --out key
+cmp key/run.token kept.token && echo "the key is as before"
 # A way that leads there only once a folder has been made.
 mkdir there
 echo mine >there/config

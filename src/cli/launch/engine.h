@@ -30,6 +30,7 @@
 #include "cli/launch/hosts.h"
 #include "cli/run.h"
 #include "core/msg.h"
+#include "core/run/names.h"
 #include "os/net/token.h"
 #include "os/run/process.h"
 #include "os/run/spawn.h"
@@ -138,6 +139,10 @@ struct engine {
 extern const struct engine engine_ssh;
 extern const struct engine engine_slurm;
 extern const struct engine engine_ranks;
+
+/* What launches write into the run's folder, besides locks and keys. */
+extern const struct names slurm_names;
+extern const struct names ranks_names;
 
 static inline const struct host *station_host(const struct launch *launch,
                                               const struct station *station)

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "cli/launch/engine.h"
 #include "learn/address.h"
+#include "node/host/format.h"
 #include "node/host/ways.h"
 #include "os/file/file.h"
 
@@ -172,7 +173,12 @@ enum err launch_take(struct launch *launch, struct why *why)
                        "%.200s: another `muster launch` is at work in this "
                        "folder; wait for its end, or choose another --out",
                        out);
-    return err == ERR_OK ? launch_check_free(launch, why) : err;
+    if (err == ERR_OK)
+        err = launch_check_free(launch, why);
+    /* Its own files come before the run does. */
+    if (err == ERR_OK && !format_holds_run(out))
+        err = format_write(out, why);
+    return err;
 }
 
 /* What was made for a run that was not begun goes; all of it is ours while the

@@ -38,9 +38,12 @@
 
 #define RANK0_FILE "rank0"
 #define OVER_FILE  "rank0.over"
-#define WORDS_MAX  1024u
-#define OWN_WORDS  16u
-#define OWN_SIZE   2048u
+
+static const char *const files[] = {RANK0_FILE, OVER_FILE};
+const struct names ranks_names = NAMES_OF(files);
+#define WORDS_MAX 1024u
+#define OWN_WORDS 16u
+#define OWN_SIZE  2048u
 /* Ranks are started at about the same time; a shared file system may show what
  * is new a little later. */
 #define MEET_S      60

@@ -39,7 +39,13 @@
 #define ID_SIZE     64u
 #define COORDINATOR "coordinator.sbatch"
 #define WORKERS     "workers.sbatch"
-#define SUBMIT_US   (120 * SECOND_US)
+
+/* The scripts, and what they write; their logs are added to, not written over.
+ */
+static const char *const files[] = {COORDINATOR, WORKERS, "coordinator",
+                                    "over"};
+const struct names slurm_names = NAMES_OF(files);
+#define SUBMIT_US (120 * SECOND_US)
 
 /* A script that is being written; what does not fit is told at the end. */
 struct script {

@@ -65,7 +65,8 @@ void facts_write(const struct setup *setup, const char *folder)
     char path[FILE_PATH_SIZE], text[TEXT_SIZE];
 
     if (format_holds_run(folder) || file_make_folder(folder, NULL) != ERR_OK ||
-        file_check_folder(folder, NULL) != ERR_OK)
+        file_check_folder(folder, NULL) != ERR_OK ||
+        format_write(folder, NULL) != ERR_OK)
         return;
     facts_of(setup, text);
     file_path_in(folder, FACTS_FILE, path);

@@ -63,7 +63,8 @@ static enum err read_number(const char *folder, unsigned long *number,
     if (err != ERR_OK)
         return err;
     *number = strtoul((const char *)text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *number == 0 || *end != '\n')
+    if (text[0] < '0' || text[0] > '9' || *number == 0 || *end != '\n' ||
+        end[1] != '\0')
         err = why_set(why, ERR_FORMAT,
                       "%.200s: this is not the number of a format; something "
                       "else wrote it: begin the run anew, with another --out",
@@ -114,25 +115,44 @@ enum err format_check(const char *folder, struct why *why)
                    folder, number, readers[number - 1], readers[FORMATS - 1]);
 }
 
-static bool has(const char *folder, const char *name)
+/* Is it a run's, whatever became of that?  The mark is written before any other
+ * file is, and a user's file of that name says something else. */
+static bool is_marked(const char *folder)
 {
     char path[FILE_PATH_SIZE];
+    unsigned long number;
 
-    file_path_in(folder, name, path);
-    return file_exists(path);
+    file_path_in(folder, FORMAT_FILE, path);
+    return file_exists(path) && read_number(folder, &number, NULL) == ERR_OK &&
+           number <= FORMATS;
 }
 
-/* A lock of ours is empty: one that says something is somebody else's. */
-static bool is_foreign(const char *folder, const char *lock)
+/* May it be there before the mark?  Locks have nothing in them that could be
+ * lost, and a key is used, not written over: a job of Slurm's makes it first.
+ */
+static bool comes_before(const char *folder, const char *name)
 {
+    static const char *const blank[] = {LOCK_FILE, LAUNCH_FILE, READING_FILE};
     char path[FILE_PATH_SIZE];
+    struct token token;
+    bool is_lock = false;
 
-    file_path_in(folder, lock, path);
-    return !file_is_link(path) && output_is_filled(path);
+    for (size_t i = 0; i < sizeof blank / sizeof *blank; i++)
+        is_lock |= strcmp(name, blank[i]) == 0;
+    file_path_in(folder, name, path);
+    if (is_lock)
+        return output_is_file(path) && !file_is_link(path) &&
+               !output_is_filled(path);
+    if (strcmp(name, TOKEN_FILE) != 0 ||
+        token_load(path, true, &token, NULL) != ERR_OK)
+        return false;
+    token_close(&token);
+    return true;
 }
 
 /* The first in the order of letters: folders have none. */
 struct clash {
+    const char *folder;
     const struct names *const *owners;
     char name[CLASH_SIZE]; /* "": none. */
 };
@@ -144,7 +164,8 @@ static void look_at(void *context, const char *name)
     if (clash->name[0] != '\0' && strcmp(name, clash->name) >= 0)
         return;
     for (size_t i = 0; clash->owners[i] != NULL; i++)
-        if (names_have(clash->owners[i], name))
+        if (names_have(clash->owners[i], name) &&
+            !comes_before(clash->folder, name))
             (void)snprintf(clash->name, sizeof clash->name, "%s", name);
 }
 
@@ -170,8 +191,7 @@ static bool is_roundabout(const char *folder)
 enum err format_free(const char *folder, const struct names *const *owners,
                      struct why *why)
 {
-    static const char *const locks[] = {LAUNCH_FILE, LOCK_FILE};
-    struct clash clash = {.owners = owners};
+    struct clash clash = {.folder = folder, .owners = owners};
 
     if (file_is_system(folder))
         return why_set(why, ERR_SHAPE,
@@ -183,17 +203,10 @@ enum err format_free(const char *folder, const struct names *const *owners,
                        "--out %.200s: it goes back (..) from a folder that is "
                        "not there; name it by a shorter way",
                        folder);
-    for (size_t i = 0; i < sizeof locks / sizeof *locks; i++)
-        if (is_foreign(folder, locks[i]))
-            (void)snprintf(clash.name, sizeof clash.name, "%s", locks[i]);
-    if (clash.name[0] == '\0') {
-        if (!file_exists(folder) || has(folder, LOCK_FILE) ||
-            has(folder, LAUNCH_FILE) || has(folder, FORMAT_FILE) ||
-            format_holds_run(folder) ||
-            file_check_folder(folder, NULL) != ERR_OK)
-            return ERR_OK; /* Whose folder it is, format_take says. */
-        file_names(folder, look_at, &clash);
-    }
+    if (!file_exists(folder) || is_marked(folder) || format_holds_run(folder) ||
+        file_check_folder(folder, NULL) != ERR_OK)
+        return ERR_OK; /* Whose folder it is, format_take says. */
+    file_names(folder, look_at, &clash);
     if (clash.name[0] == '\0')
         return ERR_OK;
     return why_set(why, ERR_EXISTS,

@@ -34,9 +34,9 @@ bool format_holds_run(const char *folder);
 MUST_CHECK enum err format_check(const char *folder, struct why *why);
 /* May a new run begin in it?  ERR_EXISTS, with a sentence, if somebody else's
  * files there have names of one of the owners, which NULL ends: such a file a
- * run or a search would write over or remove.  A folder that has a lock of ours
- * or a format's number is ours, whatever became of the run.  All owners are in
- * learn/folder/claims.h. */
+ * run or a search would write over or remove.  A folder that has a format's
+ * number is ours, whatever became of the run; a lock without a word in it is
+ * nobody's loss, nor is a key.  All owners are in learn/folder/claims.h. */
 MUST_CHECK enum err format_free(const char *folder,
                                 const struct names *const *owners,
                                 struct why *why);

@@ -19,7 +19,8 @@
 #define ADDRESS_MAX  4096u
 #define MARK_LETTERS 512
 
-static const char *const files[] = {ADDRESS_FILE, READING_FILE};
+static const char *const files[] = {ADDRESS_FILE, READING_FILE, TOKEN_FILE,
+                                    LOCK_FILE, LAUNCH_FILE};
 const struct names ways_names = NAMES_OF(files);
 
 void ways_own_name(char name[NAME_SIZE])

@@ -31,8 +31,6 @@
 #define LOCK_FILE    "lock"        /* Held by the run while it is going on. */
 #define READING_FILE "reading"     /* There until its rows are read: below. */
 #define LAUNCH_FILE  "launch.lock" /* By its launcher: cli/launch/engine.h. */
-/* But for the key, which `muster launch` puts there before, and locks, which
- * are written to by nobody. */
 extern const struct names ways_names;
 
 struct ways {

@@ -168,6 +168,23 @@ static bool names_own(const struct train_options *options)
            strcmp(own, given) == 0;
 }
 
+/* The key of the run's last life goes; of a run that begins it is somebody's.
+ */
+static enum err forget_token(const struct train_options *options,
+                             struct why *why)
+{
+    char path[FILE_PATH_SIZE];
+
+    file_path_in(options->out, TOKEN_FILE, path);
+    if (!options->resume && file_exists(path))
+        return why_set(why, ERR_EXISTS,
+                       "%.200s: a key is in this folder, %s, and --token-file "
+                       "names another one; remove it, or choose another --out",
+                       options->out, TOKEN_FILE);
+    ways_forget_token(options->out);
+    return ERR_OK;
+}
+
 /* Any process of this machine can dial the port: without a cluster's key the
  * run has one of its own. */
 static enum err open_token(const struct train_options *options,
@@ -179,8 +196,12 @@ static enum err open_token(const struct train_options *options,
     }
     if (options->token_file == NULL)
         return ways_keep_token(options->out, &door->token, why);
-    if (!names_own(options))
-        ways_forget_token(options->out);
+    if (!names_own(options)) {
+        const enum err err = forget_token(options, why);
+
+        if (err != ERR_OK)
+            return err;
+    }
     return token_given(options->token_file, true, &door->token, why);
 }
 
