@@ -18,6 +18,7 @@
 #include "learn/fit.h"
 #include "learn/setup.h"
 #include "learn/watch/progress.h"
+#include "os/run/thread.h"
 
 #define RUN_NAME_SIZE 64u
 
@@ -34,8 +35,10 @@ struct run {
     bool launched;            /* A launcher's: LAUNCH_FILE goes with it. */
     bool latest;              /* `latest` leads to it. */
     bool left_by_ranks;       /* An MPI's began it, and none is here. */
-    int lock;                 /* Of the folder, until others have it; or -1. */
-    struct reading reading;   /* While rows are. */
+    struct gate
+        gate; /* Who holds it changes the folder, until rows are read. */
+    int lock; /* Of the folder, until others have it; or -1. */
+    struct reading reading; /* While rows are. */
     struct history history;
     struct curve curve;
     char history_path[RUN_PATH_SIZE + 32];

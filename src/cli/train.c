@@ -130,6 +130,7 @@ static void end_reading(void *context, int number)
     const bool waits = waits_for_owners(run);
     int status = reading_status(number, resume);
 
+    gate_lock(&run->gate); /* For good. */
     reading_forget(&run->reading);
     run_leave_folder(run);
     if (waits)
@@ -405,6 +406,8 @@ int train_command(struct cli *cli)
         run->setup = setup;
         run->lock = -1;
         setup->terms.note = tell_note;
+        gate_init(&run->gate);
+        setup->terms.gate = &run->gate;
         status = prepare_and_execute(run);
         reading_end(&run->reading); /* Of a search with a mistake in it. */
         setup_close(setup);
@@ -412,6 +415,7 @@ int train_command(struct cli *cli)
         mem_free(run->ended);
         run_leave_folder(run);
         run_close_folder(run);
+        gate_close(&run->gate);
     }
     mem_free(run);
     mem_free(setup);

@@ -22,6 +22,7 @@
 #include "node/run/train.h"
 #include "os/clock.h"
 #include "os/net/net.h"
+#include "os/run/thread.h"
 
 bool owners_wanted(const struct recipe *recipe)
 {
@@ -98,6 +99,28 @@ enum err owners_shuffle(struct recipe *recipe, struct why *why)
                       ORIGIN_DEFAULT, why);
 }
 
+static void hold_folder(const struct setup *setup)
+{
+    if (setup->terms.gate != NULL)
+        gate_lock(setup->terms.gate);
+}
+
+static void release_folder(const struct setup *setup)
+{
+    if (setup->terms.gate != NULL)
+        gate_unlock(setup->terms.gate);
+}
+
+static enum err keep_parts(struct setup *setup, struct why *why)
+{
+    enum err err;
+
+    hold_folder(setup);
+    err = parts_save(&setup->parts, setup->folder, why);
+    release_folder(setup);
+    return err;
+}
+
 static enum err open_door(struct setup *setup, const struct recipe *recipe,
                           struct why *why)
 {
@@ -111,8 +134,11 @@ static enum err open_door(struct setup *setup, const struct recipe *recipe,
     const char *const peers = recipe_text(recipe, OPT_PEERS);
     char local[NET_TEXT_SIZE];
     char text[ADDRESS_SIZE];
-    enum err err = train_door_open(&door, &setup->door, why);
+    enum err err;
 
+    hold_folder(setup);
+    err = train_door_open(&door, &setup->door, why);
+    release_folder(setup);
     if (err != ERR_OK)
         return err;
     if (workers_ring(recipe) && peers != NULL)
@@ -405,13 +431,12 @@ static enum err measure(struct setup *setup, struct why *why)
 enum err owners_settle(struct setup *setup, enum err err, struct why *why)
 {
     if (setup->roll == NULL) /* Nobody waits; a peer keeps what it was told. */
-        return err == ERR_OK && setup->door != NULL
-                   ? parts_save(&setup->parts, setup->folder, why)
-                   : err;
+        return err == ERR_OK && setup->door != NULL ? keep_parts(setup, why)
+                                                    : err;
     if (err == ERR_OK)
         err = measure(setup, why);
     if (err == ERR_OK)
-        err = parts_save(&setup->parts, setup->folder, why);
+        err = keep_parts(setup, why);
     if (err == ERR_OK)
         err = roll_dismiss(setup->roll);
     if (err == ERR_OK && setup->own != NULL)

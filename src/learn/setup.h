@@ -28,6 +28,7 @@
 #include "plan/delay.h"
 
 struct family;
+struct gate;
 struct train_door;
 struct roll;
 struct own;
@@ -47,6 +48,9 @@ struct setup_terms {
     /* Told sentences that are no errors.  May be NULL. */
     void (*note)(void *context, const char *sentence);
     void *context;
+    /* Locked while files of the run's folder are written or removed: another
+     * thread may take what is there away, and end the program.  May be NULL. */
+    struct gate *gate;
 };
 
 struct setup {
