@@ -210,6 +210,7 @@ struct optim_outcome {
                         is no good end if it is OPTIM_EARLY. */
     uint32_t held_out_step; /* After which that was: the model's, but where a
                                last pass was cut short. */
+    uint32_t least_step;    /* After which it was least; 0: none is known. */
     uint32_t best_step; /* After which the weights were the model, if it is not
                            the last; else 0. */
     bool at_model;      /* The first two are the model's, not those of the point

@@ -29,3 +29,11 @@ echo "--- and not"
 awk 'BEGIN { print "a,y"; for (i = 0; i < 300; i++) print i % 2 * 10 + i % 7 / 10 "," i % 2 }' >easy.csv
 "$MUSTER" train easy.csv --net "dense8 relu dense2" --passes 1000 --test easy.csv -q | grep -A1 '^ended'
 "$MUSTER" train easy.csv --net "dense8 relu dense2" --passes 1000 -q --format json | grep -o '"unfinished": [a-z]*'
+echo "--- nor where rows held out gain no more: they are learnt by heart"
+awk 'BEGIN { r = 11; print "a,b,c,d,e,f,g,h,i,j,k,l,y"; for (i = 0; i < 120; i++) {
+    for (j = 0; j < 12; j++) { r = r * 16807 % 2147483647; printf "%s,", r % 1000 / 100 }
+    r = r * 16807 % 2147483647; print int(r / 1000) % 2 } }' >noise.csv
+"$MUSTER" train noise.csv --net "dense64 relu dense2" --passes 300 --valid .3 -q | grep -A2 '^ended'
+"$MUSTER" train noise.csv --net "dense64 relu dense2" --passes 300 --valid .3 -q -n 2 | grep -A2 '^ended'
+"$MUSTER" train noise.csv --net "dense64 relu dense2" --passes 300 --valid .3 -q --format json | grep -o '"unfinished": [a-z]*\|"warning": .*'
+"$MUSTER" train noise.csv --net "dense64 relu dense2" --passes 300 --valid .3 --patience 300 -q | grep -A1 '^ended'

@@ -312,6 +312,7 @@ struct optim_outcome trainer_outcome(const struct trainer *trainer)
 
     outcome.held_out = early->loss;
     outcome.held_out_step = early->step;
+    outcome.least_step = early->best_step;
     if (early_over(early) && outcome.end != OPTIM_DIVERGED)
         outcome.end = OPTIM_EARLY;
     if (early_model(early, trainer_weights(trainer)) ==

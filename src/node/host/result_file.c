@@ -12,8 +12,8 @@
 #include "os/file/file.h"
 #include "os/file/memory_file.h"
 
-#define RESULT_MAGIC UINT64_C(0x39544c5352545355) /* "USTRSLT9" */
-#define OUTCOME_SIZE (1u + 6 * 8 + 2 * 4 + 2 + 2 * 4)
+#define RESULT_MAGIC UINT64_C(0x41544c5352545355) /* "USTRSLTA" */
+#define OUTCOME_SIZE (1u + 6 * 8 + 3 * 4 + 2 + 2 * 4)
 #define RESULT_HEAD  (8u + 4 + REASON_SIZE + 4 + 4 + 8 + OUTCOME_SIZE + 4)
 #define RESULT_MAX                                                             \
     (RESULT_HEAD + sizeof(struct coordinator_stats) +                          \
@@ -38,6 +38,7 @@ static void put_outcome(struct writer *out, const struct optim_outcome *outcome)
     put_f64(out, outcome->gain);
     put_f64(out, outcome->held_out);
     put_u32(out, outcome->held_out_step);
+    put_u32(out, outcome->least_step);
     put_u32(out, outcome->best_step);
     put_u8(out, outcome->at_model);
     put_u8(out, outcome->doubtful);
@@ -57,6 +58,7 @@ static struct optim_outcome get_outcome(struct reader *in)
     outcome.gain = get_f64(in);
     outcome.held_out = get_f64(in);
     outcome.held_out_step = get_u32(in);
+    outcome.least_step = get_u32(in);
     outcome.best_step = get_u32(in);
     outcome.at_model = get_u8(in) != 0;
     outcome.doubtful = get_u8(in) != 0;
