@@ -52,6 +52,24 @@ printf '# small\ndense16 relu # hidden\n  dense10\n' >noted.txt
 # One output for each class, also of two; for numbers one.
 "$MUSTER" train gen:gmm:300,5 --net "dense4 relu dense1" 2>&1 >/dev/null | tail -n 1
 "$MUSTER" train gen:linear:300,5 --net "dense4 relu dense1" -q --l2 0.1 | grep -o "^objective\|, half.*"
+echo "--- the objective of numbers is what is announced, in metrics, weights and labels"
+awk 'BEGIN { print "a,b,y"; for (i = 0; i < 90; i++) print i % 7 "," i % 11 "," 300 + i % 7 * (i % 11) }' >numbers.csv
+"$MUSTER" train numbers.csv numbers.safetensors --net "dense4 relu dense1" --passes 20 --l2 0.1 --format json >out.json 2>err.txt
+python3 - <<'END'
+import json, re, struct
+out = json.load(open("out.json"))
+blob = open("numbers.safetensors", "rb").read()
+head = 8 + struct.unpack("<Q", blob[:8])[0]
+ends = [t["data_offsets"] for k, t in json.loads(blob[8:head]).items() if k != "__metadata__"]
+w = [x for a, b in ends for x in struct.unpack(f"<{(b - a) // 4}f", blob[head + a:head + b])]
+y = [float(line.split(",")[2]) for line in open("numbers.csv").read().split()[1:]]
+var = sum((v - sum(y) / len(y)) ** 2 for v in y) / len(y)
+goal = re.search("least (.*?);", open("err.txt").read()).group(1)
+terms = {"half the mean squared error": out["train_metrics"]["mse"] / 2,
+         "0.1 var(y) |w|^2": .1 * var * sum(x * x for x in w)}
+value = sum(terms[t] for t in goal.split(" + "))
+print(goal, "as announced" if abs(value / out["objective"] - 1) < 1e-6 else (value, out["objective"]))
+END
 echo "--- a LIBSVM file is taken as it is: columns that want scaling are named"
 python3 - <<'END'
 with open("uneven.svm", "w") as out:

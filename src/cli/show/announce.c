@@ -12,6 +12,7 @@
 #include "data/span.h"
 #include "learn/classes.h"
 #include "learn/family/family.h"
+#include "learn/family/goal.h"
 #include "learn/recipe/habit.h"
 
 #define LABELS_SHOWN 5u
@@ -113,22 +114,6 @@ static const char *model_reason(const struct cli *cli,
                    model_ops(setup->model)->classes ? "" : "not ",
                    LABELS_CLASSES_MAX, LABELS_SEEN_MIN);
     return text;
-}
-
-static void goal_text(const struct cli *cli, const struct setup *setup,
-                      char text[TEXT_SIZE])
-{
-    const struct options *options = &cli->options;
-
-    if (habit_given(&options->recipe) && !option_given(options, OPT_L2))
-        (void)snprintf(text, TEXT_SIZE, "|w|^2/2 + %.6g * sum of %s",
-                       option_given(options, OPT_COST)
-                           ? option_real(options, OPT_COST)
-                           : 1,
-                       model_ops(setup->model)->loss_text);
-    else
-        (void)snprintf(text, TEXT_SIZE, "mean %s + %.6g |w|^2",
-                       model_ops(setup->model)->loss_text, setup->optim.l2);
 }
 
 static const char *intercept_text(const struct setup *setup)
@@ -233,16 +218,16 @@ static void steps_text(const struct setup *setup, char text[TEXT_SIZE])
 void announce_goal(const struct cli *cli, const struct setup *setup,
                    const char *what)
 {
-    char goal[TEXT_SIZE], reason[TEXT_SIZE], weights[TEXT_SIZE];
+    char goal[GOAL_TEXT], reason[TEXT_SIZE], weights[TEXT_SIZE];
     char steps[TEXT_SIZE], end[TEXT_SIZE];
 
     end_text(cli, setup, end);
-    goal_text(cli, setup, goal);
     steps_text(setup, steps);
     weights_text(&cli->options, weights);
     say_note(cli, "muster: %smodel %s (%s): least %s%s%s; %s, %s", what,
              model_ops(setup->model)->name, model_reason(cli, setup, reason),
-             goal, intercept_text(setup), weights, steps, end);
+             goal_text(setup, &cli->options.recipe, goal),
+             intercept_text(setup), weights, steps, end);
 }
 
 void announce_run(const struct cli *cli, const struct setup *setup)

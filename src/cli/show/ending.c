@@ -14,6 +14,7 @@
 #include "core/run/failure.h"
 #include "learn/family/constant.h"
 #include "learn/family/family.h"
+#include "learn/family/goal.h"
 #include "learn/family/held.h"
 #include "learn/family/unfinished.h"
 #include "node/fixed/noise.h"
@@ -219,16 +220,6 @@ static void best_text(const struct setup *setup,
                      best ? ", the best: its weights are the model" : "");
 }
 
-/* What the number is where it is none of the metrics: networks learn numbers by
- * half the squared error. */
-static const char *measure_of(const struct setup *setup)
-{
-    if (setup_family(setup)->converges || model_ops(setup->model)->classes)
-        return "";
-    return setup->optim.l2 > 0 ? ", half the mean squared error and the penalty"
-                               : ", half the mean squared error";
-}
-
 static void diverged_text(const struct run *run,
                           const struct train_result *result)
 {
@@ -273,11 +264,15 @@ void ending_text(const struct run *run, const struct train_result *result)
 {
     const struct setup *const setup = run->setup;
     const struct optim_outcome *outcome = &result->outcome;
+    char goal[GOAL_TEXT];
 
     if (isfinite(outcome->objective) && outcome->at_model)
-        (void)printf("objective  %.10g%s\n",
+        (void)printf("objective  %.10g%s%s\n",
                      outcome->objective * setup->shown_factor,
-                     measure_of(setup));
+                     goal_is_own(setup) ? ", " : "",
+                     goal_is_own(setup)
+                         ? goal_text(setup, &run->cli->options.recipe, goal)
+                         : "");
     else if (isfinite(outcome->objective) && result->steps > 0)
         (void)printf(
             "objective  %.10g at step %u; the model is that of step "
