@@ -219,6 +219,7 @@ static enum err run_in_folder(struct run *run, struct train_result *result,
         .stints = option_given(&run->cli->options, OPT_TRACE),
         .folder = run->out,
         .gathered = run->gathered,
+        .absent = &run->absent,
     };
     describe(run);
     err = trace_file_open(&run->trace,

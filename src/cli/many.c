@@ -80,6 +80,7 @@ static enum err open_series(struct many *many, struct why *why)
         .recipe = &run->cli->options.recipe,
         .folder = run->out,
         .more = option_given(&run->cli->options, OPT_SAVE),
+        .absent = &run->absent,
         .stop = &many->stop,
         .context = many,
         .ready = ready,

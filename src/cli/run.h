@@ -52,8 +52,9 @@ struct run {
     bool gathered;    /* Workers are here from another run: fit.h. */
     struct flag stop; /* A signal came. */
     struct fit fit;
-    time_us judged_at; /* When the validation set was last looked at ... */
-    time_us judged_us; /* ... and how long that took. */
+    struct absent absent; /* Of a search, and of the training after it. */
+    time_us judged_at;    /* When the validation set was last looked at ... */
+    time_us judged_us;    /* ... and how long that took. */
     struct model_card_metrics metrics; /* Of the model that it ended with. */
 };
 

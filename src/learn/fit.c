@@ -380,51 +380,22 @@ enum err fit_go_on(struct recipe *recipe, struct why *why)
                : ERR_OK;
 }
 
-/* Whoever joins may bring a name, so that only the end tells which of those
- * that faults were meant for nobody had. */
-static bool was_here(const struct train_result *result, const char *name)
-{
-    for (uint32_t i = 0; i < result->worker_count; i++)
-        if (strcmp(result->workers[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-static void tell_absent(const struct setup *setup,
-                        const struct train_result *result)
-{
-    const struct delay *const delay = &setup->delay;
-    const struct chaos *const chaos = &setup->chaos;
-
-    for (uint32_t i = 0; i < delay->count; i++)
-        if (delay->term[i].kind == DELAY_WORKER &&
-            !was_here(result, delay->term[i].name))
-            setup_note(setup,
-                       "--delay worker:%s: no worker of that name came; it "
-                       "slowed nobody",
-                       delay->term[i].name);
-    /* Of the others the supervisor tells when it is their time. */
-    for (uint32_t i = 0; i < chaos->count; i++)
-        if (chaos->events[i].kind == CHAOS_LIE &&
-            !was_here(result, chaos->events[i].name))
-            setup_note(setup,
-                       "--chaos lie:%s@%u: no worker of that name came; "
-                       "nobody lied",
-                       chaos->events[i].name, chaos->events[i].step);
-}
-
 enum err fit_run(struct fit *fit, struct train_result *result, struct why *why)
 {
+    struct absent own = {0};
+    struct absent *const absent = fit->absent != NULL ? fit->absent : &own;
     enum err err;
 
     *result = (struct train_result){0};
     if (fit->setup->slots == 0)
         return fit_alone(fit, result, why);
     err = fit_workers(fit, result, why);
-    /* Of many trainings the first tells for all. */
-    if (err == ERR_OK && result->worker_count > 0 && !fit->passing)
-        tell_absent(fit->setup, result);
-    return err;
+    if (err != ERR_OK)
+        return err;
+    absent_see(absent, fit->setup, result);
+    if (!fit->passing) /* Of many, whoever asked for them tells. */
+        absent_tell(absent, fit->setup);
+    return ERR_OK;
 }
 
 /* --- the verdict --------------------------------------------------------- */

@@ -11,6 +11,7 @@
 
 #include "base/flag.h"
 #include "learn/setup.h"
+#include "learn/watch/absent.h"
 #include "node/run/train.h"
 
 struct keep;
@@ -32,6 +33,7 @@ struct fit {
     /* With workers: as in train_options. */
     bool gathered, more, passing;
     struct meanwhile meanwhile;
+    struct absent *absent; /* Of many trainings; NULL: of this one alone. */
 
     /* In this process and others that do the same (node/fixed/ranks.h); NULL:
      * in this one alone.  One of them has the folder. */

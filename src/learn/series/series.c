@@ -274,6 +274,8 @@ static enum err train_in(struct series *series, const struct fit *like,
         err = ERR_CANCELLED;
     if (err == ERR_OK)
         hand_over(&made, result);
+    if (err == ERR_OK && !fit.more)
+        absent_tell(options->absent, options->setup);
     train_result_close(&made);
     fit_close(&fit);
     return err;
@@ -295,6 +297,7 @@ enum err series_train(struct series *series, const struct setup *part,
                             .gathered = series->gathered,
                             .more = !last || options->more,
                             .passing = true,
+                            .absent = options->absent,
                             .meanwhile = series->left};
     enum err err;
 

@@ -18,6 +18,7 @@
 #include "base/flag.h"
 #include "learn/folds.h"
 #include "learn/series/logbook.h"
+#include "learn/watch/absent.h"
 #include "node/fixed/alone.h"
 
 struct series_options {
@@ -25,6 +26,7 @@ struct series_options {
     const struct recipe *recipe;
     const char *folder; /* Ours, once it is ready. */
     bool more;          /* Another run follows at the door when all are over. */
+    struct absent *absent; /* Of the trainings, and of that run. */
     const struct flag *stop;
 
     void *context;
