@@ -32,7 +32,7 @@ static const int asking[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 static struct sigaction before[ASKING];
 static struct flag *raised, *hurried; /* NULL: the second does what it did. */
 static volatile sig_atomic_t came;
-static time_us came_at; /* Handlers alone write it. */
+static time_us came_at; /* Written by handlers, or while they are blocked. */
 
 static struct {
     struct interrupt_early what;
@@ -250,12 +250,12 @@ void interrupt_heard(int number)
     sigset_t all, old;
 
     (void)sigfillset(&all);
-    (void)sigprocmask(SIG_BLOCK, &all, &old);
+    (void)pthread_sigmask(SIG_BLOCK, &all, &old);
     if (came == 0) {
         came = number;
         came_at = clock_now_us();
     }
-    (void)sigprocmask(SIG_SETMASK, &old, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 /* What is left to do, such as to print, is not to be ended by an echo. */
