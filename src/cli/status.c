@@ -19,7 +19,8 @@
 
 #define SEARCH_MAX (64u << 10)
 #define BEGINS_US  (10 * SECOND_US) /* As long as an answer is waited for. */
-#define AGAIN_US   (20 * MS_US)
+#define AGAIN_US   (20 * MS_US)     /* Then twice as long each time, ... */
+#define SELDOM_US  (SECOND_US / 2)  /* ... up to this. */
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -261,7 +262,9 @@ static enum err ask_soon(const char *where, const char *token,
     const bool stop = question->what == ASK_STOP;
     const bool ours =
         file_is_folder(where) && file_check_folder(where, NULL) == ERR_OK;
+    const bool held = ours && ways_held(where);
     const time_us until = clock_now_us() + BEGINS_US;
+    time_us pause = AGAIN_US;
     char *text = NULL;
     enum err err;
 
@@ -274,10 +277,18 @@ static enum err ask_soon(const char *where, const char *token,
         if ((err != ERR_NOTFOUND && err != ERR_CLOSED) || !ours ||
             !ways_begins(where, err == ERR_CLOSED) || clock_now_us() >= until)
             break;
-        spawn_wait(NULL, 0, AGAIN_US);
+        spawn_wait(NULL, 0, pause);
+        pause = time_sooner(2 * pause, SELDOM_US);
     }
-    if (err == ERR_OK)
+    if (err == ERR_OK) {
         *answer = json_loads(text, 0, NULL);
+    } else if (stop && held && !ways_held(where)) {
+        /* Somebody else was first, or it was done; its folder may be gone. */
+        *answer = json_pack("{s:b, s:b}", "stopping", 1, "ended", 1);
+        err = ERR_OK;
+    } else if (err == ERR_CLOSED && ours && !ways_held(where)) {
+        err = ways_silent(where, why); /* Its address is a dead one's. */
+    }
     mem_free(text);
     return err;
 }
@@ -422,6 +433,8 @@ int stop_command(struct cli *cli)
     }
     if (json_is_true(json_object_get(answer, "reading")))
         (void)puts("stopping; it reads its rows, and no step was made");
+    else if (json_is_true(json_object_get(answer, "ended")))
+        (void)puts("it has ended meanwhile");
     else
         (void)printf("stopping after step %" JSON_INTEGER_FORMAT "\n",
                      json_integer_value(json_object_get(answer, "step")));

@@ -6,8 +6,10 @@ open, so that reading lasts as long as the test wants."""
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
@@ -164,6 +166,91 @@ def owners(tap):
            "muster stop: 75", err)
 
 
+def killed(tap):
+    """Nothing was begun, and no --resume is advised that would be refused."""
+    reads = Reads("-n", "2", "--out", "gone")
+    wait_for(lambda: os.path.exists("gone/reading"), "it to read")
+    reads.ends(signal.SIGKILL)
+    awaits = subprocess.Popen(
+        [MUSTER, "train", *GD, "--owners", "2", "--listen", "127.0.0.1:0",
+         "--out", "gone2"], stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for(lambda: os.path.exists("gone2/address"), "its address")
+    kill(awaits.pid, signal.SIGKILL)
+    awaits.wait(timeout=60)
+    for folder in "gone", "gone2":
+        for command in "status", "stop":
+            done = run(command, folder)
+            tap.ok(done.returncode == 1 and "start it again" in done.stderr and
+                   "--resume" not in done.stderr,
+                   f"{command} of {folder}, killed before the first step", done)
+
+
+class Deaf:
+    """A listener that hangs up on everybody, and counts them."""
+
+    def __init__(self):
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.count = 0
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
+
+    def serve(self):
+        while True:
+            try:
+                self.socket.accept()[0].close()
+            except OSError:
+                return
+            self.count += 1
+
+    def close(self):
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+        self.thread.join()
+
+
+def sleeps(pid):
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "S"
+
+
+def stopped_twice(tap):
+    """Who comes second is told that it has ended, not that there is no run."""
+    for more in (), ("--format", "json"):
+        reads = Reads("-n", "2", "--out", "twice")
+        wait_for(lambda: os.path.exists("twice/reading"), "it to read")
+        kill(reads.process.pid, signal.SIGSTOP)
+        run("stop", "twice")
+        second = subprocess.Popen(
+            [MUSTER, "stop", "twice", *more], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        wait_for(lambda: sleeps(second.pid), "the second to wait")
+        kill(reads.process.pid, signal.SIGCONT)
+        out, err = second.communicate(timeout=60)
+        said = "it has ended" in out if not more else \
+            json.loads(out) == {"stopping": True, "ended": True}
+        tap.ok(second.returncode == 0 and said, f"stop twice {more}", out + err)
+        reads.ends()
+
+
+def seldom(tap):
+    """A run that does not answer is not dialled without end."""
+    reads = Reads("-n", "2", "--out", "dialled")
+    wait_for(lambda: os.path.exists("dialled/reading"), "it to read")
+    kill(reads.process.pid, signal.SIGSTOP)
+    os.unlink("dialled/reading")
+    run("token", "new", "dialled/run.token")
+    deaf = Deaf()
+    port = deaf.socket.getsockname()[1]
+    Path("dialled/address").write_text(f"127.0.0.1:{port}\n")
+    done = run("status", "dialled")
+    deaf.close()
+    # 20 ms, 40, 80 ... half a second each: 24 in ten seconds.
+    tap.ok(done.returncode == 1 and 3 <= deaf.count <= 30,
+           "status asks again, and less and less often", (deaf.count, done))
+    kill(reads.process.pid, signal.SIGCONT)
+    reads.ends()
+
+
 def products(tap):
     """`muster product`, whose A comes by a pipe and does not end."""
     head = "{'descr': '<f8', 'fortran_order': False, 'shape': (90000, 2), }"
@@ -197,6 +284,9 @@ def main():
     stops(tap)
     resumes(tap)
     owners(tap)
+    killed(tap)
+    stopped_twice(tap)
+    seldom(tap)
     products(tap)
     tap.done()
 

@@ -118,8 +118,7 @@ bool ways_begins(const char *folder, bool dialled)
            !keep_is_alone(folder) && (dialled || !file_exists(address));
 }
 
-/* Nobody listens in that folder. */
-static enum err say_silent(const char *folder, struct why *why)
+enum err ways_silent(const char *folder, struct why *why)
 {
     char path[FILE_PATH_SIZE];
     enum err err;
@@ -135,12 +134,21 @@ static enum err say_silent(const char *folder, struct why *why)
                        "which answers no questions; Ctrl-C (or SIGINT) ends "
                        "it, and its state is saved",
                        folder);
+    if (ways_held(folder))
+        return why_set(why, ERR_NOTFOUND,
+                       "%s: the run there begins or ends just now, and answers "
+                       "no questions; ask again",
+                       folder);
+    if (!format_holds_run(folder))
+        return why_set(why, ERR_NOTFOUND,
+                       "%s: no run is going on there, and none was begun that "
+                       "could be gone on with; start it again",
+                       folder);
     err = format_check(folder, why);
     if (err != ERR_OK)
         return err;
     file_path_in(folder, CONFIG_FILE, path);
-    if (format_holds_run(folder) &&
-        !file_exists(path)) /* Of `muster product`, or of a program. */
+    if (!file_exists(path)) /* Of `muster product`, or of a program. */
         return why_set(why, ERR_NOTFOUND,
                        "%s: no run is going on there; the command that began "
                        "it, given again, goes on with it",
@@ -161,7 +169,7 @@ static enum err read_address(const char *folder, struct ways *ways,
 
     file_path_in(folder, ADDRESS_FILE, path);
     if (!file_exists(path))
-        return say_silent(folder, why);
+        return ways_silent(folder, why);
     err = file_read_plain(path, ADDRESS_MAX, &text, &size, why);
     if (err != ERR_OK)
         return err;
@@ -203,7 +211,7 @@ enum err ways_open(const char *where, const char *token_file, bool cluster,
     err = folder ? file_check_folder(where, why) : ways_parse(where, ways, why);
     /* While rows are read the address, if any, is that of the last life. */
     if (err == ERR_OK && folder)
-        err = ways_reading(where) ? say_silent(where, why)
+        err = ways_reading(where) ? ways_silent(where, why)
                                   : read_address(where, ways, why);
     if (err != ERR_OK)
         return err;

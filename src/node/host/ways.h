@@ -76,6 +76,9 @@ bool ways_stop_reading(const char *folder);
 /* Does a run with workers hold the folder, which will listen in a moment?
  * `dialled`: its address, in vain, which may be that of the last life. */
 bool ways_begins(const char *folder, bool dialled);
+/* The sentence for who asks in vain in that folder: what is there instead, and
+ * what to do about it. */
+enum err ways_silent(const char *folder, struct why *why);
 /* Nobody is there any more. */
 void ways_forget_address(const char *folder);
 void ways_forget_token(const char *folder);
