@@ -116,7 +116,8 @@ static const struct command commands[] = {
      "json\n",
      status_command},
     {"stop", POSITIONAL(CMD_STOP, OPT_ADDRESS), "[ADDRESS]",
-     "End a run at the next step; its state is saved", NULL,
+     "End a run at the next step; its state is saved",
+     "While it reads its rows it ends at once, and there is none to save.",
      "  muster stop muster-runs/0001-1a2b\n"
      "  muster stop 127.0.0.1:7731 --token-file cluster.token\n",
      stop_command},

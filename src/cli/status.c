@@ -471,7 +471,7 @@ int set_command(struct cli *cli)
     json_t *answer;
 
     if (setting == NULL && where != NULL && strchr(where, '=') != NULL) {
-        setting = where; /* Of the latest run. */
+        setting = where; /* Of the run that is going on. */
         where = NULL;
     }
     if (setting == NULL)

@@ -42,7 +42,8 @@ MUST_CHECK enum err grid_check(struct recipe *recipe, struct why *why);
 MUST_CHECK enum err grid_parse(struct grid *grid, const char *text,
                                struct why *why);
 /* What is to be trained: all that can be wrong with options, labels and rows is
- * told here, before there is a folder, a worker or a hash of the rows. */
+ * told here, before a run is in the folder, and before there is a worker or
+ * a hash of the rows. */
 MUST_CHECK enum err grid_prepare(struct grid *grid, const struct setup *setup,
                                  const struct recipe *recipe, struct why *why);
 /* Train and judge all. */

@@ -39,7 +39,7 @@ static const struct own_words list[] = {
       .help = "let --save take the place of what is no model"}},
     {OPT_ADDRESS,
      {.commands = CMD_STATUS | CMD_STOP | CMD_SET,
-      .shown = "the latest run here"}},
+      .shown = "the run that is going on here, or the latest"}},
     {OPT_RUN, {.commands = CMD_REPORT, .shown = "the latest run here"}},
     {OPT_DATA_PRIVATE,
      {.commands = CMD_JOIN,
