@@ -1,5 +1,6 @@
 /*
- * absent.c - whose name nobody had of those that faults were meant for.
+ * absent.c - which names nobody had, and which steps nobody made, of those that
+ * faults were meant for.
  */
 #include "learn/watch/absent.h"
 
@@ -13,6 +14,12 @@ static bool was_here(const struct train_result *result, const char *name)
     return false;
 }
 
+/* Of a run that may go on it may still come. */
+static bool may_have_come(const struct train_result *result, uint32_t step)
+{
+    return !result->finished || step < result->steps || step < result->opened;
+}
+
 void absent_see(struct absent *absent, const struct setup *setup,
                 const struct train_result *result)
 {
@@ -23,9 +30,11 @@ void absent_see(struct absent *absent, const struct setup *setup,
     for (uint32_t i = 0; i < delay->count; i++)
         absent->slowed[i] |= delay->term[i].kind == DELAY_WORKER &&
                              was_here(result, delay->term[i].name);
-    for (uint32_t i = 0; i < chaos->count; i++)
+    for (uint32_t i = 0; i < chaos->count; i++) {
+        absent->reached[i] |= may_have_come(result, chaos->events[i].step);
         absent->lied[i] |= chaos->events[i].kind == CHAOS_LIE &&
                            was_here(result, chaos->events[i].name);
+    }
 }
 
 void absent_tell(const struct absent *absent, const struct setup *setup)
@@ -41,11 +50,21 @@ void absent_tell(const struct absent *absent, const struct setup *setup)
                        "--delay worker:%s: no worker of that name came; it "
                        "slowed nobody",
                        delay->term[i].name);
-    /* Of the others the supervisor tells when it is their time. */
-    for (uint32_t i = 0; i < chaos->count; i++)
-        if (chaos->events[i].kind == CHAOS_LIE && !absent->lied[i])
+    /* Of other names the supervisor tells when it is their time. */
+    for (uint32_t i = 0; i < chaos->count; i++) {
+        const struct chaos_event *const event = &chaos->events[i];
+
+        if (!absent->reached[i])
+            setup_note(setup,
+                       "--chaos %s%s%s@%u: the run was over before that step, "
+                       "the first being 0; nothing happened",
+                       chaos_verb(event->kind),
+                       event->name[0] == '\0' ? "" : ":", event->name,
+                       event->step);
+        else if (event->kind == CHAOS_LIE && !absent->lied[i])
             setup_note(setup,
                        "--chaos lie:%s@%u: no worker of that name came; "
                        "nobody lied",
-                       chaos->events[i].name, chaos->events[i].step);
+                       event->name, event->step);
+    }
 }

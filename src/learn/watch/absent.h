@@ -1,6 +1,6 @@
 /*
- * absent.h - faults that were meant for a worker who never came: whoever joins
- * may bring a name, so that only the end tells.
+ * absent.h - faults that were meant for a worker or a step that never came:
+ * whoever joins may bring a name, so that only the end tells.
  */
 #ifndef LEARN_WATCH_ABSENT_H
 #define LEARN_WATCH_ABSENT_H
@@ -8,16 +8,16 @@
 #include "learn/setup.h"
 #include "node/run/train.h"
 
-/* Who was here in any of several trainings, by the place of a fault in the
- * setup's delay and chaos.  Zeroed: none is over. */
+/* Who was here, and which steps were, in any of several trainings, by the place
+ * of a fault in the setup's delay and chaos.  Zeroed: none is over. */
 struct absent {
     bool any;
-    bool slowed[DELAY_TERMS_MAX], lied[CHAOS_MAX];
+    bool slowed[DELAY_TERMS_MAX], lied[CHAOS_MAX], reached[CHAOS_MAX];
 };
 
 void absent_see(struct absent *absent, const struct setup *setup,
                 const struct train_result *result);
-/* Notes, of those who were not. */
+/* Notes, of those that were not. */
 void absent_tell(const struct absent *absent, const struct setup *setup);
 
 #endif /* LEARN_WATCH_ABSENT_H */

@@ -71,21 +71,22 @@ static enum err parse_setting(const char *item, const char *equals,
     return ERR_OK;
 }
 
+static const char *const verbs[] = {[CHAOS_KILL] = "kill",
+                                    [CHAOS_STOP] = "stop",
+                                    [CHAOS_LEAVE] = "leave",
+                                    [CHAOS_JOIN] = "join",
+                                    [CHAOS_LIE] = "lie"};
+
+const char *chaos_verb(enum chaos_kind kind)
+{
+    return verbs[kind];
+}
+
 static bool parse_verb(const char *item, size_t size, enum chaos_kind *kind)
 {
-    static const struct {
-        const char *name;
-        enum chaos_kind kind;
-    } verbs[] = {{"kill", CHAOS_KILL},
-                 {"stop", CHAOS_STOP},
-                 {"leave", CHAOS_LEAVE},
-                 {"join", CHAOS_JOIN},
-                 {"lie", CHAOS_LIE}};
-
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
-        if (strlen(verbs[i].name) == size &&
-            strncmp(item, verbs[i].name, size) == 0) {
-            *kind = verbs[i].kind;
+        if (strlen(verbs[i]) == size && strncmp(item, verbs[i], size) == 0) {
+            *kind = (enum chaos_kind)i;
             return true;
         }
     }

@@ -38,6 +38,7 @@ struct chaos {
 
 MUST_CHECK enum err chaos_parse(const char *text, struct chaos *chaos,
                                 struct why *why);
+const char *chaos_verb(enum chaos_kind kind); /* As it is written. */
 /* Is anybody killed, stopped, started or let go on when this step opens? */
 bool chaos_acts(const struct chaos *chaos, uint32_t step);
 /* Is the worker of that name to lie in this step? */

@@ -252,8 +252,11 @@ void account_trace(struct account *account, const struct trace *trace,
         gone(account, trace->name, &account->died);
     } else if (trace->kind == TRACE_COMMIT) {
         committed(account, trace);
-    } else if (trace->kind == TRACE_ROUND && account->began_at == 0) {
-        account->began_at = trace->now;
+    } else if (trace->kind == TRACE_ROUND) {
+        if (account->began_at == 0)
+            account->began_at = trace->now;
+        if (trace->key.step >= account->opened)
+            account->opened = trace->key.step + 1;
     }
 }
 
@@ -478,6 +481,7 @@ void account_report(const struct account *account, const char *folder,
     result->stats.died = account->died;
     result->stats.alive_max = account->alive_max;
     result->coordinator_deaths = account->coordinator_deaths;
+    result->opened = account->opened;
     list_times(account, result);
     result->worst_pause_s = (double)account->worst_pause_us / (double)SECOND_US;
     if (account->committed_at > account->began_at && account->began_at != 0)

@@ -25,6 +25,7 @@ struct account {
     struct coordinator_stats life; /* Of the present coordinator, by trace. */
     struct coordinator_stats past; /* Of those that died. */
     uint32_t step;                 /* Highest committed. */
+    uint32_t opened;               /* Highest that opened, and one. */
     double objective;
     time_us began_at, committed_at; /* 0 = not yet. */
     time_us worst_pause_us;

@@ -165,6 +165,7 @@ struct train_result {
     bool timed_out; /* max_time_us ended it, nobody else. */
     struct digest hash;
     uint32_t steps;
+    uint32_t opened;  /* So many began, of this life and those before. */
     double elapsed_s; /* First broadcast to last commit. */
     struct optim_outcome outcome;
     struct { /* Rows (node/fixed/noise.h); 0: not measured. */
