@@ -5,11 +5,13 @@ says how to go on, and it ends on the hash of a run that nobody disturbed.
 
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "lib"))
-from cluster import Tap, Train, finish, kill, run, start, train, wait_for
+from cluster import (MUSTER, Tap, Train, finish, kill, run, start, train,
+                     wait_for)
 
 del os.environ["MUSTER_OPTIM"]  # It would beat the option of a run resumed.
 
@@ -179,6 +181,24 @@ def trains(pid):
         return False  # A file was closed meanwhile.
 
 
+def folds_told(tap):
+    """Folds that were made are told, those that Ctrl-C left out are not."""
+    process = subprocess.Popen(
+        [MUSTER, "train", "gen:gmm:20000,50", "-v", "20", "--optim", "gd",
+         "--lr", ".1", "--steps", "2000", "--threads", "1"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE, text=True)
+    first = next((line for line in process.stderr if line.startswith("fold ")),
+                 "")
+    kill(process.pid, signal.SIGINT)
+    rest = process.stderr.read()
+    told = [line for line in rest.splitlines() if line.startswith("fold ")]
+    tap.ok(process.wait(timeout=60) == 130 and ": 2000 steps" in first and
+           not any(": 0 steps" in line for line in told),
+           "Ctrl-C between folds tells of none that was not made",
+           first + rest)
+
+
 def main():
     tap = Tap()
     quick(tap)
@@ -187,6 +207,7 @@ def main():
     at_once(tap)
     status_of_workers(tap)
     nothing_kept(tap)
+    folds_told(tap)
     tap.done()
 
 

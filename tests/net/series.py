@@ -52,36 +52,36 @@ def killed_workers(tap, wanted):
 
 
 def crew_of(pid):
-    """{name: pid} of living children, by a look that is soon over."""
+    """{name: pid} of living children."""
     found = {}
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children") as file:
-            for child in file.read().split():
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        for child in file.read().split():
+            try:
                 with open(f"/proc/{child}/stat") as stat:
                     head, tail = stat.read().rsplit(")", 1)
-                if tail.split()[0] != "Z":
-                    found[head.split("muster:")[-1]] = int(child)
-    except OSError:
-        pass  # One has gone: look again.
+            except OSError:
+                continue  # It has gone.
+            if tail.split()[0] != "Z":
+                found[head.split("muster:")[-1]] = int(child)
     return found
 
 
 def killed_at_the_end(tap, wanted):
-    """The coordinator of every training, as soon as a worker has gone: its
-    result is left in memory, and nothing on disk."""
-    job = Train(*GRID, "-n", 2)
-    crew, kills = False, 0
-    while job.process.poll() is None:
-        now = crew_of(job.pid)
-        workers = sum(name.startswith("w") for name in now)
-        if crew and workers < 2 and "coord" in now:
-            kill(now["coord"])
-            crew, kills = False, kills + 1
-        crew = crew or workers == 2
+    """The coordinator of a training, when a worker has gone: its result is left
+    in memory, and nothing on disk.  The other worker is stopped, and last words
+    to it are waited for, so that there is time."""
+    job = Train(*GRID, *SLOW, "-n", 2, "--out", "ended")
+    at_work("ended", 0)
+    other = crew_of(job.pid)["w1"]
+    kill(other, signal.SIGSTOP)
+    wait_for(lambda: "w0" not in crew_of(job.pid), "the other one to be gone")
+    coordinator = crew_of(job.pid).get("coord")
+    tap.ok(coordinator is not None and len(lines("ended")) == 0 and
+           kill(coordinator), "a coordinator outlives its worker")
+    kill(other, signal.SIGCONT)
     result = job.finish()
-    tap.ok(table(result) == wanted, "a coordinator killed when its training is "
-           "over: the table of one process", result)
-    tap.ok(kills > 0, "some were", kills)
+    tap.ok(table(result) == wanted, "... killed when its training is over: the "
+           "table of one process", result)
 
 
 def deserted(tap, wanted):
