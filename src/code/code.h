@@ -289,10 +289,12 @@ double code_rescale(const struct code *code, uint64_t rows_covered,
                     uint64_t rows);
 /* The mean over chunks of (c-1)^2, c the factor with which a chunk is in the
  * update when these slots have answered all they compute; `weight` is room for
- * n.  ERR_UNDECODABLE: they do not suffice. */
+ * n.  NaN: a sample stands for a part, and how well depends on the rows.
+ * ERR_UNDECODABLE: they do not suffice. */
 MUST_CHECK enum err code_error(const struct code *code, const bool *slot_in,
                                double *weight, double *error);
-/* The mean of that over `samples` draws of `silent` slots.  Allocates. */
+/* The mean of that over `samples` draws of `silent` slots; NaN if one is.
+ * Allocates. */
 MUST_CHECK enum err code_expected_error(const struct code *code,
                                         uint32_t silent, uint32_t samples,
                                         double *mean);

@@ -5,7 +5,8 @@
  * missing.  The error of a step is the mean of (c-1)^2 over the chunks: for
  * plain sums the share that is missing, for coded ones |a^T B - 1|^2 over the
  * parts, for both what Charles et al., "Approximate gradient coding via sparse
- * random graphs", 2017, divide by the number of parts.
+ * random graphs", 2017, divide by the number of parts.  A part that a sample
+ * stands for has no such factor.
  */
 #include <math.h>
 #include <string.h>
@@ -45,36 +46,54 @@ static double plain_factor(const struct code *code, const bool *slot_in)
                : code_rescale(code, chunks, code->chunks);
 }
 
-static double shadow_error(const struct code *code, const bool *slot_in)
+/* Of parts, of which some may be missing: what came counts alike. */
+static double missing_error(const struct code *code, uint64_t chunks_in)
 {
+    const double factor = code_rescale(code, chunks_in, code->samples);
+    const double in = (double)chunks_in;
+
+    return ((code->samples - in) + in * (factor - 1) * (factor - 1)) /
+           code->samples;
+}
+
+/* NaN: a sample stands for a part, and how well it does is the rows' affair. */
+static enum err sampled_error(const struct code *code, const bool *slot_in,
+                              double *error)
+{
+    const enum estimate estimate = code->spec.estimate;
     const uint32_t primaries = code_primaries(code);
-    double total = 0;
+    uint64_t chunks_in = 0;
 
     for (uint32_t p = 0; p < primaries; p++) {
-        if (!table_covers(&code->table, p, slot_in) &&
-            !table_covers(&code->table, primaries + p, slot_in))
-            total += span_chunks(code, p);
+        const uint32_t chunks = span_chunks(code, p);
+
+        if (chunks == 0 || table_covers(&code->table, p, slot_in))
+            chunks_in += chunks;
+        else if (!table_covers(&code->table, primaries + p, slot_in))
+            return ERR_UNDECODABLE; /* A step waits for either. */
     }
-    return total / code->samples;
+    if (estimate == ESTIMATE_REFERENCE || estimate == ESTIMATE_RATIO)
+        *error = missing_error(code, chunks_in);
+    else
+        *error = chunks_in == code->samples ? 0 : (double)NAN;
+    return ERR_OK;
 }
 
 enum err code_error(const struct code *code, const bool *slot_in,
                     double *weight, double *error)
 {
-    const bool sampled = code_spec_sampled(&code->spec);
-    const double factor = sampled ? 1 : plain_factor(code, slot_in);
+    double factor;
     double total = 0;
     double residual;
     enum err err = ERR_OK;
 
+    if (code_spec_sampled(&code->spec))
+        return sampled_error(code, slot_in, error);
     if (code->carrier == CARRIER_F64)
         err = code_decode(code, slot_in, weight, &residual);
     if (err != ERR_OK)
         return err;
-    if (sampled) { /* Parts that nothing stands for. */
-        *error = shadow_error(code, slot_in);
-        return ERR_OK;
-    }
+    factor = plain_factor(code, slot_in);
     for (uint32_t q = 0; q < code->span_count; q++) {
         const double c = q >= code->plain_spans ? coded_factor(code, q, weight)
                          : table_covers(&code->table, q, slot_in) ? factor

@@ -12,3 +12,9 @@ print(code["exactness"], code["certificate"]["patterns"],
       code["certificate"]["worst_residual"] < 1e-12, code["matrix"][2])'
 # With as many workers as there are blocks, if nobody says: figure 1 of the paper.
 "$MUSTER" codes cec:l=3:p=6
+# Parts and samples of them: what samples are good for, only rows can tell.
+"$MUSTER" codes flexent:shadows=2 -n 6 --silent 1
+"$MUSTER" codes flexent:shadows=2:estimate=abandon -n 6 --silent 1 | grep ' error \| off '
+"$MUSTER" codes flexent -n 5 --format json | python3 -c '
+import json, sys
+print(json.load(sys.stdin)["expected_error"])'

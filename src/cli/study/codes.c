@@ -101,14 +101,22 @@ static uint32_t may_miss(const struct code *code)
     return spec->stragglers;
 }
 
+/* Are the parts of column q samples of others? */
+static bool is_sample(const struct code *code, uint32_t q)
+{
+    return code_spec_sampled(&code->spec) && q >= code_primaries(code);
+}
+
 struct view {
     const struct preset *preset;
     struct code code;
     struct code_inputs inputs;
-    double expected; /* Error with may_miss silent ones at random. */
+    double expected; /* Error with may_miss silent ones at random; NaN: it
+                        depends on the rows. */
     bool *in;        /* Who is not in --silent; NULL without it. */
     double *weight;
-    double error; /* With those; NaN if they do not suffice. */
+    bool enough;  /* Do those suffice? */
+    double error; /* With those; NaN if not, or if it depends on the rows. */
 };
 
 static void view_close(struct view *view)
@@ -175,19 +183,42 @@ static enum err take_silent(struct view *view, const char *text,
     return err;
 }
 
+/* The first of those in that holds column q; UINT32_MAX: none does. */
+static uint32_t first_holder(const struct code *code, uint32_t q,
+                             const bool *in)
+{
+    const struct code_table *table = &code->table;
+
+    for (uint32_t i = table->column[q]; i < table->column[q + 1]; i++)
+        if (in[table->holder[i]])
+            return table->holder[i];
+    return UINT32_MAX;
+}
+
+/* A sample counts for nothing where its part is in, or nobody asks it; how much
+ * one counts by which the others are shrunk, the rows say: NaN. */
+static double column_weight(const struct code *code, uint32_t q, const bool *in)
+{
+    if (!is_sample(code, q))
+        return 1;
+    if (first_holder(code, q - code_primaries(code), in) != UINT32_MAX)
+        return 0;
+    if (code->spec.estimate == ESTIMATE_SHRINK)
+        return (double)NAN;
+    return code->spec.estimate == ESTIMATE_SHADOW;
+}
+
 /* Plain sums: the first holder of each span that answered counts. */
 static void plain_weights(const struct code *code, const bool *in,
                           double *weight)
 {
     memset(weight, 0, code->slots * sizeof *weight);
     for (uint32_t q = 0; q < code->span_count; q++) {
-        const struct code_table *table = &code->table;
-        uint32_t i = table->column[q];
+        const uint32_t slot = first_holder(code, q, in);
+        const double counts = column_weight(code, q, in);
 
-        while (i < table->column[q + 1] && !in[table->holder[i]])
-            i++;
-        if (i < table->column[q + 1])
-            weight[table->holder[i]] = 1;
+        if (slot != UINT32_MAX && counts != 0)
+            weight[slot] = counts;
     }
 }
 
@@ -217,6 +248,7 @@ static enum err measure(struct view *view, const struct options *options,
     err = code_error(code, view->in, view->weight, &view->error);
     if (code->carrier == CARRIER_TALLY)
         plain_weights(code, view->in, view->weight);
+    view->enough = err == ERR_OK;
     return err == ERR_UNDECODABLE ? ERR_OK : err;
 }
 
@@ -240,7 +272,9 @@ static void show_row(const struct code *code, uint32_t slot)
     for (uint32_t q = 0; q < shown; q++) {
         const double entry = code_entry(code, slot, q);
 
-        if (numbers && entry != 0)
+        if (entry != 0 && is_sample(code, q))
+            (void)printf(numbers ? " %8c" : "%c", 's');
+        else if (numbers && entry != 0)
             (void)printf(" %8.4g", entry);
         else if (numbers)
             (void)printf(" %8s", ".");
@@ -253,9 +287,10 @@ static void show_row(const struct code *code, uint32_t slot)
 static void show_matrix(const struct code *code)
 {
     (void)printf(
-        "\nworker   %u columns, each %s%s\n", code->span_count,
+        "\nworker   %u columns, each %s%s%s\n", code->span_count,
         code->parts == code->span_count ? "a part"
                                         : "parts that the same workers hold",
+        code_spec_sampled(&code->spec) ? " or a sample of one (s)" : "",
         code->span_count > NUMBERS_SHOWN ? "; # above zero, - below, . not held"
                                          : "");
     for (uint32_t slot = 0; slot < code->slots; slot++)
@@ -264,9 +299,36 @@ static void show_matrix(const struct code *code)
 
 static void show_weights(const struct view *view)
 {
-    for (uint32_t slot = 0; slot < view->code.slots; slot++)
-        (void)printf("%7u  %10.6g%s\n", slot, view->weight[slot],
-                     view->in[slot] ? "" : "  silent");
+    for (uint32_t slot = 0; slot < view->code.slots; slot++) {
+        const char *const silent = view->in[slot] ? "" : "  silent";
+
+        if (isnan(view->weight[slot]))
+            (void)printf("%7u  %10s%s\n", slot, "by rows", silent);
+        else
+            (void)printf("%7u  %10.6g%s\n", slot, view->weight[slot], silent);
+    }
+}
+
+/* Samples are counted as parts, too, in the code. */
+static void show_shape(const struct code *code)
+{
+    const bool sampled = code_spec_sampled(&code->spec);
+
+    (void)printf("shape        %u workers, %u parts%s; the busiest computes "
+                 "%.3g of the data\n",
+                 code->slots, sampled ? code_primaries(code) : code->parts,
+                 sampled ? " and a sample of each" : "", code_load(code));
+}
+
+static void show_errors(const struct view *view)
+{
+    if (isnan(view->expected))
+        (void)printf("expected     error depends on the rows, with %u silent "
+                     "at random\n",
+                     may_miss(&view->code));
+    else
+        (void)printf("expected     error %.3g with %u silent at random\n",
+                     view->expected, may_miss(&view->code));
 }
 
 static void show_certificate(const struct code *code)
@@ -324,9 +386,7 @@ static void show_text(const struct view *view)
                  estimate_name(code->spec.estimate));
     (void)printf("class        %s, carrier %s\n",
                  exactness_name(code->exactness), carrier_name(code->carrier));
-    (void)printf("shape        %u workers, %u parts; the busiest computes %.3g "
-                 "of the data\n",
-                 code->slots, code->parts, code_load(code));
+    show_shape(code);
     show_certificate(code);
     show_settings(view->preset);
     if (code_spec_elastic(&code->spec)) {
@@ -334,18 +394,21 @@ static void show_text(const struct view *view)
         show_arcs(view);
         return;
     }
-    (void)printf("expected     error %.3g with %u silent at random\n",
-                 view->expected, may_miss(code));
+    show_errors(view);
     show_matrix(code);
     if (view->in == NULL)
         return;
-    if (isnan(view->error)) {
+    if (!view->enough) {
         (void)printf("\nThe answers of the others do not suffice.\n");
         return;
     }
-    (void)printf("\nWith these silent a step is off by %.3g; the answers "
-                 "weigh\n",
-                 view->error);
+    if (isnan(view->error))
+        (void)printf("\nHow far a step is off with these silent depends on the "
+                     "rows; the answers weigh\n");
+    else
+        (void)printf("\nWith these silent a step is off by %.3g; the answers "
+                     "weigh\n",
+                     view->error);
     show_weights(view);
 }
 

@@ -1,8 +1,9 @@
 /*
  * Parts and samples of them: who holds what, and for every mask of six workers
  * that a step ends exactly when all parts but s are in and each of those has a
- * sample; fewer workers than shadows.
+ * sample; fewer workers than shadows; how far a step is off.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -103,6 +104,47 @@ static void test_few(void **state)
     code_close(&four);
 }
 
+static double error_with(struct code *code, enum estimate estimate,
+                         uint32_t mask)
+{
+    double weight[6];
+    double error = -1;
+    bool in[6];
+
+    for (uint32_t slot = 0; slot < 6; slot++)
+        in[slot] = (mask >> slot & 1) != 0;
+    code->spec.estimate = estimate;
+    assert_int_equal(code_error(code, in, weight, &error), ERR_OK);
+    return error;
+}
+
+/* As any code that leaves parts out, where nothing stands for them; where a
+ * sample does, nobody knows before there are rows. */
+static void test_errors(void **state)
+{
+    const bool neither[6] = {false, true, true, true, false, true};
+    struct code code = code_with(6, 1, 2);
+    double weight[6];
+    double error = -1;
+
+    (void)state;
+    assert_true(error_with(&code, ESTIMATE_REFERENCE, 0x3f) == 0);
+    assert_true(error_with(&code, ESTIMATE_REFERENCE, 0x1f) == 0);
+    assert_true(error_with(&code, ESTIMATE_SHRINK, 0x1f) == 0);
+    assert_true(error_with(&code, ESTIMATE_REFERENCE, 0x3e) == .25);
+    assert_true(fabs(error_with(&code, ESTIMATE_RATIO, 0x3e) - 1. / 3) < 1e-12);
+    assert_true(isnan(error_with(&code, ESTIMATE_SHADOW, 0x3e)));
+    assert_true(isnan(error_with(&code, ESTIMATE_SHRINK, 0x3e)));
+    assert_int_equal(code_expected_error(&code, 1, 400, &error), ERR_OK);
+    assert_true(isnan(error));
+    code.spec.estimate = ESTIMATE_REFERENCE;
+    assert_int_equal(code_expected_error(&code, 1, 4000, &error), ERR_OK);
+    assert_true(fabs(error - 1. / 6) < .01); /* Four of six have a part. */
+    assert_int_equal(code_error(&code, neither, weight, &error),
+                     ERR_UNDECODABLE);
+    code_close(&code);
+}
+
 static void test_settings(void **state)
 {
     char text[] = "flexent:shadows=2:size=5%:sampler=entropy:"
@@ -132,9 +174,8 @@ static void test_settings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_holders),
-        cmocka_unit_test(test_every_mask),
-        cmocka_unit_test(test_few),
+        cmocka_unit_test(test_holders),  cmocka_unit_test(test_every_mask),
+        cmocka_unit_test(test_few),      cmocka_unit_test(test_errors),
         cmocka_unit_test(test_settings),
     };
 
