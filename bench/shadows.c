@@ -223,7 +223,7 @@ static void setting(struct strata *strata, bool skewed, uint32_t steps,
     for (uint32_t seed = 0; seed < runs; seed++) {
         make_rows(seed, skewed);
         train(w, steps);
-        run(strata, w, strata_size(share, SHARE), seed, off);
+        run(strata, w, draw_size(share, SHARE), seed, off);
     }
     (void)printf("%-10s %5u %4.0f %%", skewed ? "skewed" : "alike", steps,
                  100 * share);

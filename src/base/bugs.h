@@ -48,36 +48,37 @@ enum planted_bug {
     BUG_SAMPLE_EVEN,      /* ... weigh all its rows alike, ... */
     BUG_SAMPLE_AGAIN,     /* ... draw the same rows in every step, ... */
     BUG_SAMPLE_TURNED,    /* ... shrink the wrong way, ... */
-    BUG_SAMPLE_EXACT,     /* ... and call a step with one in it exact. */
-    BUG_SIZE_SOON,        /* Another size of samples: in mid-pass, ... */
-    BUG_SIZE_LOST,        /* ... not journaled, ... */
-    BUG_SIZE_OLD,         /* ... not told to who computes, ... */
-    BUG_SIZE_FORGOTTEN,   /* ... lost with a life of the coordinator. */
-    BUG_RING_STALE_VIEW,  /* A ring: count a slice of another view, ... */
-    BUG_RING_AGAIN,       /* ... feed a total twice, ... */
-    BUG_RING_NO_STATE,    /* ... lose the state that a joiner is sent, ... */
-    BUG_RING_UNEQUAL,     /* ... merge sides that stand at other steps, ... */
-    BUG_RING_CHAIN,       /* ... put a receipt's hash into the key, ... */
-    BUG_RING_OVERLAP,     /* ... give a chunk to two, ... */
-    BUG_RING_ATTEMPT,     /* ... count a slice of an older attempt, ... */
-    BUG_RING_DEAD,        /* ... keep a view with a dead member, ... */
-    BUG_RING_REFUSAL,     /* ... keep to oneself that a chunk does not fit, */
-    BUG_RING_BEHIND,      /* ... take the state of who is behind, ... */
-    BUG_RING_EARLY,       /* ... lose what comes before it is asked for, ... */
-    BUG_RING_LOSS,        /* ... not add up the losses of others, ... */
-    BUG_RING_UNSEALED,    /* ... count lent sums that have changed, ... */
-    BUG_RING_IN_PLACE,    /* ... lay steps ready where the state is, ... */
-    BUG_RING_UNSURE,      /* ... and step for all what has changed in memory. */
-    BUG_SUM_HALF,         /* A group: have a total without all its parts, ... */
-    BUG_SUM_ALONE,        /* ... return before all have it, ... */
-    BUG_SUM_STALE,        /* ... take what was sent in another view, ... */
-    BUG_SUM_THAW,         /* ... go on in a view after STATE, ... */
-    BUG_SUM_EARLY,        /* ... lose what others give for the next call, ... */
-    BUG_SUM_MINORITY,     /* ... let any side of a partition go on, ... */
-    BUG_SUM_FORGET,       /* ... propose in place of what was accepted, ... */
-    BUG_SUM_OPTIMIST,     /* ... commit what one has and others have not, ... */
-    BUG_SUM_PESSIMIST,    /* ... begin again what some have returned, ... */
-    BUG_SUM_DEAF,         /* ... and keep a view in which a link broke. */
+    BUG_SAMPLE_SHARE, /* ... take the share asked for for the one drawn, ... */
+    BUG_SAMPLE_EXACT, /* ... and call a step with one in it exact. */
+    BUG_SIZE_SOON,    /* Another size of samples: in mid-pass, ... */
+    BUG_SIZE_LOST,    /* ... not journaled, ... */
+    BUG_SIZE_OLD,     /* ... not told to who computes, ... */
+    BUG_SIZE_FORGOTTEN,  /* ... lost with a life of the coordinator. */
+    BUG_RING_STALE_VIEW, /* A ring: count a slice of another view, ... */
+    BUG_RING_AGAIN,      /* ... feed a total twice, ... */
+    BUG_RING_NO_STATE,   /* ... lose the state that a joiner is sent, ... */
+    BUG_RING_UNEQUAL,    /* ... merge sides that stand at other steps, ... */
+    BUG_RING_CHAIN,      /* ... put a receipt's hash into the key, ... */
+    BUG_RING_OVERLAP,    /* ... give a chunk to two, ... */
+    BUG_RING_ATTEMPT,    /* ... count a slice of an older attempt, ... */
+    BUG_RING_DEAD,       /* ... keep a view with a dead member, ... */
+    BUG_RING_REFUSAL,    /* ... keep to oneself that a chunk does not fit, */
+    BUG_RING_BEHIND,     /* ... take the state of who is behind, ... */
+    BUG_RING_EARLY,      /* ... lose what comes before it is asked for, ... */
+    BUG_RING_LOSS,       /* ... not add up the losses of others, ... */
+    BUG_RING_UNSEALED,   /* ... count lent sums that have changed, ... */
+    BUG_RING_IN_PLACE,   /* ... lay steps ready where the state is, ... */
+    BUG_RING_UNSURE,     /* ... and step for all what has changed in memory. */
+    BUG_SUM_HALF,        /* A group: have a total without all its parts, ... */
+    BUG_SUM_ALONE,       /* ... return before all have it, ... */
+    BUG_SUM_STALE,       /* ... take what was sent in another view, ... */
+    BUG_SUM_THAW,        /* ... go on in a view after STATE, ... */
+    BUG_SUM_EARLY,       /* ... lose what others give for the next call, ... */
+    BUG_SUM_MINORITY,    /* ... let any side of a partition go on, ... */
+    BUG_SUM_FORGET,      /* ... propose in place of what was accepted, ... */
+    BUG_SUM_OPTIMIST,    /* ... commit what one has and others have not, ... */
+    BUG_SUM_PESSIMIST,   /* ... begin again what some have returned, ... */
+    BUG_SUM_DEAF,        /* ... and keep a view in which a link broke. */
 };
 
 #ifdef MUSTER_PLANTED_BUGS

@@ -80,7 +80,7 @@ static enum err draw_samples(struct entropy *entropy)
         for (uint32_t k = 0; k < DRAWS; k++)
             entropy->bits[i][k] =
                 sample_bits(&strata, entropy, (enum draw_kind)k,
-                            strata_size(shares[i], entropy->rows), count);
+                            draw_size(shares[i], entropy->rows), count);
     }
     strata_close(&strata);
     mem_free(count);
@@ -96,7 +96,7 @@ static json_t *samples_json(const struct entropy *entropy)
     for (uint32_t i = 0; i < POINTS; i++) {
         json_t *const row =
             json_pack("{s:f, s:I}", "share", shares[i], "rows",
-                      (json_int_t)strata_size(shares[i], entropy->rows));
+                      (json_int_t)draw_size(shares[i], entropy->rows));
 
         for (uint32_t k = 0; k < DRAWS; k++)
             (void)json_object_set_new(row, draw_name((enum draw_kind)k),
@@ -149,7 +149,7 @@ static void show_text(const struct entropy *entropy)
     (void)printf("\n");
     for (uint32_t i = 0; i < POINTS; i++) {
         (void)printf("%4.1f %% %8u", 100 * shares[i],
-                     strata_size(shares[i], entropy->rows));
+                     draw_size(shares[i], entropy->rows));
         for (uint32_t k = 0; k < DRAWS; k++)
             (void)printf(" %8.3f", entropy->bits[i][k]);
         (void)printf("\n");

@@ -66,7 +66,7 @@ enum err shadowing_choose(struct shadowing *shadowing, double size,
 {
     const uint32_t steps = sampler_steps(sampler);
     const uint32_t own = data->rows / steps / primaries;
-    const uint32_t b = strata_size(size, own > 0 ? own : 1);
+    const uint32_t b = draw_size(size, own > 0 ? own : 1);
     struct filter filter[FILTERS_TRIED];
     uint32_t count = 0;
     enum err err = colour_candidates(data, wish, filter, &count, why);
@@ -253,7 +253,7 @@ static enum err draw_sample(struct shadow *shadow, double size, uint32_t step,
     for (uint32_t i = 0; i < count; i++)
         shadow->colour[i] = colour_of(shadow, shadow->row[i]);
     strata_draw(&shadow->strata, shadow->how.draw, shadow->colour, count,
-                strata_size(size, count), key);
+                draw_size(size, count), key);
     return ERR_OK;
 }
 

@@ -1,5 +1,5 @@
 /*
- * draw.c - names of samplers.
+ * draw.c - names of samplers, and how many rows they draw.
  */
 #include "math/draw.h"
 
@@ -29,6 +29,18 @@ bool draw_parse(const char *name, enum draw_kind *kind)
         }
     }
     return false;
+}
+
+/* The share is a decimal that fp64 rounds: 10 % of 30 rows are 3. */
+uint32_t draw_size(double share, uint32_t m)
+{
+    const double exact = share * m;
+    const double nearest = nearbyint(exact);
+    const double b =
+        fabs(exact - nearest) <= 1e-9 * exact ? nearest : ceil(exact);
+
+    CHECK(m > 0 && share > 0);
+    return b < 1 ? 1 : b > m ? m : (uint32_t)b;
 }
 
 int draw_shift(double share)

@@ -22,6 +22,9 @@ const char *draw_name(enum draw_kind kind);
 /* False if there is none of that name. */
 bool draw_parse(const char *name, enum draw_kind *kind);
 
+/* Rows of a sample of this share of m rows, above zero and at most m. */
+uint32_t draw_size(double share, uint32_t m);
+
 /* No row of a sample weighs more, times what all would weigh alike. */
 #define DRAW_WEIGHT_MOST 3u
 

@@ -21,7 +21,8 @@
  *   CHECK-10 every row is in exactly one batch of a pass.  It is counted by the
  *            oracle; by CHECK-1, -3 and -6 others sum over the oracle's rows
  *   CHECK-11 a step with samples in it was fed what parts and samples that were
- *            counted give, of which each part has one (sim/truth.h)
+ *            counted give, of which each part has one, and expects the
+ *            error that they give (sim/truth.h)
  *   CHECK-12 samples have the size that was asked for last, from the beginning
  *            of a pass and in every life; it is durable first (sim/truth.h)
  */

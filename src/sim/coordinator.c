@@ -471,6 +471,7 @@ static enum err wake(struct world *world, struct why *why)
         return err;
     checker_recovered(&world->checker, &recovery);
     resized_recovered(world, &recovery);
+    world->truth.worst = 0;
     err = coordinator_init(&coordinator->machine, &coordinator->options,
                            recovery.found ? &recovery : NULL, why);
     recovery_close(&recovery);

@@ -29,7 +29,7 @@
 #include "sim/world.h"
 
 #define GROUPS  4u
-#define OFF_MAX 1e-6
+#define OFF_MAX 1e-6 /* Relative. */
 
 enum err truth_init(struct world *world)
 {
@@ -129,8 +129,10 @@ struct redo {
     double *in;             /* Sum over the parts that came, ... */
     uint64_t rows_in;       /* ... which have so many rows. */
     double *one;            /* Sum over a sample, ... */
-    double variance;        /* ... and its variance. */
+    double variance;        /* ... its variance, ... */
+    uint32_t drawn;         /* ... and how many rows it has. */
     double *wanted;
+    double error2; /* That is expected of what stands for missing parts. */
 };
 
 /* Chunks [first, end), counted as the job does, by the evaluator; false: they
@@ -272,13 +274,15 @@ static void draw_sample(struct redo *redo, uint32_t first, uint32_t end)
     count = rows_of(redo, first, end, rows);
     memset(redo->one, 0, redo->dims * sizeof *redo->one);
     redo->variance = 0;
+    redo->drawn = 0;
     if (count > 0) {
         CHECK(strata_init(&strata, count, colouring_colours(&how.colouring)) ==
               ERR_OK);
         for (uint32_t i = 0; i < count; i++)
             colour[i] = colour_row(&how.colouring, data, rows[i], values);
-        strata_draw(&strata, how.draw, colour, count, strata_size(size, count),
+        strata_draw(&strata, how.draw, colour, count, draw_size(size, count),
                     rng_at(how.seed, redo->world->truth.step, first));
+        redo->drawn = strata.count;
         sum_sample(redo, &strata, rows, count, draw_shift(size));
         strata_close(&strata);
     }
@@ -312,6 +316,38 @@ static double weight_of(const struct redo *redo, double share)
     return apart > redo->variance ? 1 - redo->variance / apart : 0;
 }
 
+/* |g^ - r|^2, with r this share of the parts that came, less the variance that
+ * is in it. */
+static double apart_from(const struct redo *redo, double share)
+{
+    double apart = -redo->variance;
+
+    for (uint32_t j = 0; j < redo->weights; j++) {
+        const double d = redo->one[j] - share * redo->in[j];
+
+        apart += d * d;
+    }
+    return apart > 0 ? apart : 0;
+}
+
+/* The squared error to expect of a part of m rows, `share` of those that came,
+ * for which so much of its sample stands (docs/shadows.md): rows that are alike
+ * leave m s^2, where the variance is m^2 s^2 / b (1 - b/m). */
+static double expect(const struct redo *redo, double m, double share,
+                     double weight)
+{
+    const double b = redo->drawn;
+    const double alike = redo->variance == 0 ? 0 : redo->variance * b / (m - b);
+
+    if (!isfinite(redo->variance))
+        return (double)NAN;
+    if (weight < 0)
+        return fmax(apart_from(redo, 0), alike);
+    return weight * weight * redo->variance +
+           (1 - weight) * (1 - weight) *
+               fmax(apart_from(redo, share), alike * (1 + share));
+}
+
 static bool is_in(const struct chunkset *set, uint32_t first, uint32_t end)
 {
     for (uint32_t k = first; k < end; k++)
@@ -337,18 +373,17 @@ static uint64_t count_rows(const struct redo *redo, uint32_t first,
 static bool add_missing(struct redo *redo, uint32_t first, uint32_t end)
 {
     const uint32_t chunks = redo->world->oracle.chunks;
-    const double share =
-        redo->rows_in == 0
-            ? 0
-            : (double)count_rows(redo, first, end) / (double)redo->rows_in;
+    const double rows = (double)count_rows(redo, first, end);
+    const double share = redo->rows_in == 0 ? 0 : rows / (double)redo->rows_in;
     double weight;
 
     if (redo->world->options->net == NULL) {
         draw_sample(redo, first, end);
     } else {
-        const int shift =
-            draw_shift(resized_size(redo->world, redo->world->truth.step));
+        const double size = resized_size(redo->world, redo->world->truth.step);
+        const int shift = draw_shift(size);
 
+        redo->drawn = rows == 0 ? 0 : draw_size(size, (uint32_t)rows);
         if (!judge(redo, chunks + first, chunks + end, redo->one,
                    &redo->variance))
             return false;
@@ -357,6 +392,7 @@ static bool add_missing(struct redo *redo, uint32_t first, uint32_t end)
         redo->variance = ldexp(redo->variance, 2 * shift);
     }
     weight = weight_of(redo, share);
+    redo->error2 += expect(redo, rows, share, weight);
     for (uint32_t j = 0; j < redo->dims && weight >= 0; j++)
         redo->wanted[j] +=
             weight * redo->one[j] + (1 - weight) * share * redo->in[j];
@@ -403,13 +439,32 @@ static bool make_again(struct redo *redo)
     return true;
 }
 
+/* Machines tell the worst of their lives: NaN once one was not known.  `before`
+ * is what it was before this step. */
+static void check_residual(struct redo *redo, double before)
+{
+    const struct truth *const truth = &redo->world->truth;
+    const double length = vec_norm(redo->wanted, redo->weights);
+    const double own = redo->error2 == 0 ? 0 : sqrt(redo->error2) / length;
+    const double due = record_worse(before, own);
+
+    if (isnan(truth->worst) != isnan(due) ||
+        fabs(truth->worst - due) > OFF_MAX * due)
+        checker_violate(&redo->world->checker,
+                        "CHECK-11: after step %u the worst error to expect was "
+                        "%g instead of %g",
+                        truth->step, truth->worst, due);
+}
+
 void truth_check(struct world *world)
 {
     const double *const fed = world->coordinator.machine.gradient;
     const uint32_t dims = world->oracle.dims;
     struct redo redo = {.world = world, .dims = dims, .weights = dims};
+    const double before = world->truth.worst;
     double apart = 0;
 
+    world->truth.worst = world->coordinator.machine.stats.worst_residual;
     if (!world->truth.open || world->truth.primaries == 0 ||
         world->options->ideal)
         return;
@@ -428,6 +483,7 @@ void truth_check(struct world *world)
                             "CHECK-11: step %u was fed a sum that its answers "
                             "do not give (%g apart)",
                             world->truth.step, sqrt(apart));
+        check_residual(&redo, before);
     }
     mem_free(redo.in);
 }

@@ -23,6 +23,7 @@ struct truth {
     bool open; /* It is a gradient's. */
     uint32_t step;
     uint32_t primaries; /* Of a code with samples. */
+    double worst;       /* Residual that the machine told of in this life. */
     double *point;
     int16_t *exponent;
     struct tally tally;
@@ -38,7 +39,8 @@ void truth_close(struct truth *truth);
 /* The coordinator has opened a round. */
 void truth_opened(struct world *world);
 /* CHECK-11, of a code with samples: does the sum that an approximate step was
- * fed follow from the answers that were counted? */
+ * fed follow from the answers that were counted, and the error that its receipt
+ * expects, too? */
 void truth_check(struct world *world);
 /* It has made an approximate step: |g^ - g| / |g| of what it fed, over the
  * weights' coordinates.  NaN where that is not measured. */

@@ -116,6 +116,16 @@ static double relative(double error2, double length)
     return length > 0 ? sqrt(error2) / length : (double)NAN;
 }
 
+/* Of a part's rows, which are sampled together, by its worker. */
+static double share_drawn(const struct coordinator *c, uint64_t rows)
+{
+    const double size = sizes_at(c, c->key.step);
+
+    return rows == 0 || BUG(BUG_SAMPLE_SHARE)
+               ? size
+               : draw_size(size, (uint32_t)rows) / (double)rows;
+}
+
 /* Lists the parts that are missing; returns how many.  *rows_in: those of the
  * others. */
 static uint32_t find_missing(struct coordinator *c,
@@ -141,7 +151,7 @@ static uint32_t find_missing(struct coordinator *c,
             (struct shadow_part){.sum = sum,
                                  .variance = sum[c->tally.dims + 1],
                                  .rows = rows,
-                                 .share = sizes_at(c, c->key.step)};
+                                 .share = share_drawn(c, rows)};
     }
     return count;
 }

@@ -24,18 +24,6 @@ double strata_entropy(const uint32_t *count, uint32_t cells, uint32_t total)
     return bits > 0 ? bits : 0; /* Of one cell it is -0. */
 }
 
-/* The share is a decimal that fp64 rounds: 10 % of 30 rows are 3. */
-uint32_t strata_size(double share, uint32_t m)
-{
-    const double exact = share * m;
-    const double nearest = nearbyint(exact);
-    const double b =
-        fabs(exact - nearest) <= 1e-9 * exact ? nearest : ceil(exact);
-
-    CHECK(m > 0 && share > 0);
-    return b < 1 ? 1 : b > m ? m : (uint32_t)b;
-}
-
 /* --- how many ------------------------------------------------------------ */
 
 /* Equal counts have the largest entropy, so whoever has fewest is next, of

@@ -30,9 +30,6 @@
 /* Bits of entropy of counts, `cells` of them, of `total` rows; 0 of none. */
 double strata_entropy(const uint32_t *count, uint32_t cells, uint32_t total);
 
-/* Rows of a sample of this share of m rows, above zero and at most m. */
-uint32_t strata_size(double share, uint32_t m);
-
 /* How many of each cell, which has `count` rows, m in all; b <= m.  In
  * proportion: a cell that has rows gets one at least, if there are at most b/3
  * such cells; with more of them they cannot be told apart, and it returns false

@@ -128,11 +128,11 @@ static void test_largest_remainders(void **state)
 static void test_sizes(void **state)
 {
     (void)state;
-    assert_int_equal(strata_size(.1, 30), 3);
-    assert_int_equal(strata_size(.1, 31), 4);
-    assert_int_equal(strata_size(.07, 100), 7); /* 7.000000000000001 */
-    assert_int_equal(strata_size(1e-9, 100), 1);
-    assert_int_equal(strata_size(1, 100), 100);
+    assert_int_equal(draw_size(.1, 30), 3);
+    assert_int_equal(draw_size(.1, 31), 4);
+    assert_int_equal(draw_size(.07, 100), 7); /* 7.000000000000001 */
+    assert_int_equal(draw_size(1e-9, 100), 1);
+    assert_int_equal(draw_size(1, 100), 100);
 }
 
 /* --- weighted sums ------------------------------------------------------- */
