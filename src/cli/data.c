@@ -9,6 +9,7 @@
 #include "data/make/prepare.h"
 #include "data/rows/labels.h"
 #include "data/source.h"
+#include "learn/card/json.h"
 #include "learn/classes.h"
 #include "learn/recipe/input.h"
 #include "os/run/threads.h"
@@ -230,8 +231,8 @@ static int data_read(struct cli *cli, const char *what,
 
 static json_t *part_json(const struct prepared_part *part)
 {
-    return json_pack("{s:s, s:I, s:I, s:I}", "file", part->path, "rows",
-                     (json_int_t)part->rows, "positives",
+    return json_pack("{s:o, s:I, s:I, s:I}", "file", name_json(part->path),
+                     "rows", (json_int_t)part->rows, "positives",
                      (json_int_t)part->positives, "cols",
                      (json_int_t)part->cols);
 }

@@ -11,6 +11,7 @@
 
 #include "base/hex.h"
 #include "cli/data.h"
+#include "learn/card/json.h"
 #include "os/file/file.h"
 #include "os/net/http.h"
 
@@ -92,8 +93,8 @@ static enum err fetch(struct cli *cli, const char *url, const char *path,
     (void)digest_text(&report.sha256, hex);
     if (cli->json) {
         (void)json_array_append_new(
-            list, json_pack("{s:s, s:I, s:I, s:s}", "file", path, "bytes",
-                            (json_int_t)report.bytes, "resumed_at",
+            list, json_pack("{s:o, s:I, s:I, s:s}", "file", name_json(path),
+                            "bytes", (json_int_t)report.bytes, "resumed_at",
                             (json_int_t)report.resumed_at, "sha256", hex));
     } else {
         say_name("", path, "  ");

@@ -8,6 +8,7 @@
 
 #include "cli/run.h"
 #include "cli/show/metrics_show.h"
+#include "learn/card/json.h"
 #include "learn/series/series.h"
 #include "os/clock.h"
 #include "os/file/file.h"
@@ -169,7 +170,7 @@ void many_json(const struct run *run, json_t *object)
 {
     if (run->setup->slots == 0)
         return;
-    (void)json_object_set_new(object, "run", json_string(run->out));
+    (void)json_object_set_new(object, "run", name_json(run->out));
     (void)json_object_set_new(object, "code",
                               json_string(setup_code_name(run->setup)));
 }

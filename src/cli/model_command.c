@@ -28,6 +28,7 @@
 #include "data/rows/image.h"
 #include "data/rows/labels.h"
 #include "data/span.h"
+#include "learn/card/json.h"
 #include "learn/classes.h"
 #include "learn/network_text.h"
 #include "learn/save.h"
@@ -594,7 +595,7 @@ static enum err execute(const struct cli *cli, struct model_file *model,
         return show_file(cli, model, path, why);
     err = convert(model, path, out, why);
     if (err == ERR_OK && cli->json)
-        say_json(json_pack("{s:s}", "model", out));
+        say_json(json_pack("{s:o}", "model", name_json(out)));
     else if (err == ERR_OK)
         say_name("written    ", out, "\n");
     return err;

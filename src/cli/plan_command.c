@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/plan_step.h"
+#include "learn/card/json.h"
 #include "learn/code_options.h"
 #include "learn/recipe/delay_load.h"
 #include "os/file/output.h"
@@ -388,7 +389,7 @@ static int generate_command(struct cli *cli)
     if (err == ERR_OK)
         err = write_trace(&trace, path, &why);
     if (err == ERR_OK && cli->json)
-        say_json(json_pack("{s:s, s:I, s:I}", "file", path, "steps",
+        say_json(json_pack("{s:o, s:I, s:I}", "file", name_json(path), "steps",
                            (json_int_t)trace.rows, "workers",
                            (json_int_t)trace.cols));
     delay_trace_close(&trace);

@@ -16,6 +16,7 @@
 #include "data/source.h"
 #include "data/span.h"
 #include "data/text/sniff.h"
+#include "learn/card/json.h"
 #include "learn/predict.h"
 #include "learn/recipe/input.h"
 #include "learn/save.h"
@@ -239,7 +240,7 @@ static void show_json(const struct predict *predict, const char *out)
         "{s:I, s:I, s:o, s:o}", "rows", (json_int_t)predict->made.data.rows,
         "known", (json_int_t)predict->made.known, "metrics",
         metrics_object(&predict->made.metrics), "predictions",
-        out != NULL ? json_string(out) : json_array());
+        out != NULL ? name_json(out) : json_array());
     json_t *list = json_object_get(object, "predictions");
 
     for (uint32_t row = 0; out == NULL && row < predict->made.data.rows; row++)

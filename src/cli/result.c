@@ -13,6 +13,7 @@
 #include "cli/show/ending.h"
 #include "cli/show/metrics_show.h"
 #include "cli/trust.h"
+#include "learn/card/json.h"
 
 static json_t *seconds_json(int64_t us)
 {
@@ -165,9 +166,9 @@ json_t *result_json(const struct run *run, const struct train_result *result,
         (void)json_object_set_new(object, "code_changes",
                                   json_integer((json_int_t)stats->switches));
     (void)json_object_set_new(object, "model",
-                              saved == NULL ? json_null() : json_string(saved));
+                              saved == NULL ? json_null() : name_json(saved));
     (void)json_object_set_new(object, "run",
-                              has_folder(run, result) ? json_string(run->out)
+                              has_folder(run, result) ? name_json(run->out)
                                                       : json_null());
     if (setup->slots > 0)
         (void)json_object_set_new(object, "worker_times", times_json(result));

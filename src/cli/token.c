@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "learn/card/json.h"
 
 int token_command(struct cli *cli)
 {
@@ -29,7 +30,7 @@ int token_command(struct cli *cli)
         return say_error(cli, err == ERR_RANGE ? EXIT_USAGE : EXIT_FAILED, "%s",
                          why.text[0] == '\0' ? err_text(err) : why.text);
     if (cli->json)
-        say_json(json_pack("{s:s, s:s}", "file", file, "name",
+        say_json(json_pack("{s:o, s:s}", "file", name_json(file), "name",
                            name == NULL ? TOKEN_CLUSTER : name));
     else
         say_name("", file, "\n");

@@ -30,6 +30,7 @@
 
 #include "base/mem.h"
 #include "cli/launch/engine.h"
+#include "learn/card/json.h"
 #include "node/host/ways.h"
 #include "os/clock.h"
 #include "os/file/file.h"
@@ -536,8 +537,8 @@ static void tell_submitted(const struct launch *launch, const char *coordinator,
     const char *out = launch->run->out;
 
     if (launch->cli->json) {
-        say_json(json_pack("{s:s, s:s, s:s}", "run", out, "coordinator",
-                           coordinator, "workers", workers));
+        say_json(json_pack("{s:o, s:s, s:s}", "run", name_json(out),
+                           "coordinator", coordinator, "workers", workers));
         return;
     }
     say_name("run          ", out, "\n");

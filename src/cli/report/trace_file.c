@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "learn/card/json.h"
 
 #define EXTRAS_MAX  64u    /* Pieces beyond its own that a worker was given. */
 #define LANES_MAX   10240u /* As many as there can be workers. */
@@ -476,9 +477,9 @@ json_t *trace_file_json(const struct trace_file *file, const char *path)
     const int64_t median = stops->count > 0 ? trace_stops_median(stops) : -1;
     const int64_t max = stops->count > 0 ? stops->max_us : -1;
 
-    return json_pack("{s:s, s:I, s:I, s:o, s:{s:I, s:o, s:o}}", "file", path,
-                     "events", (json_int_t)file->events, "lost",
-                     (json_int_t)file->lost, "clock_error_s",
+    return json_pack("{s:o, s:I, s:I, s:o, s:{s:I, s:o, s:o}}", "file",
+                     name_json(path), "events", (json_int_t)file->events,
+                     "lost", (json_int_t)file->lost, "clock_error_s",
                      seconds(file->clock_error_us), "cancel_to_stop", "count",
                      (json_int_t)stops->count, "median_s", seconds(median),
                      "max_s", seconds(max));
