@@ -29,11 +29,25 @@ static void fail(struct lab *lab, enum err err)
 }
 
 /* What is written here replaces what has its name: nobody else may have put
- * something there. */
+ * something there, and a link may lead to what is not an experiment's. */
+enum err lab_vet_folder(const char *folder, struct why *why)
+{
+    char target[FILE_PATH_SIZE];
+
+    if (file_read_link(folder, target, sizeof target))
+        return why_set(why, ERR_SHAPE,
+                       "%.300s: a link, and an experiment writes into a folder "
+                       "of its own; remove it, or choose another --to",
+                       folder);
+    return file_exists(folder) ? file_check_folder(folder, why) : ERR_OK;
+}
+
 static enum err make_own(const char *folder, struct why *why)
 {
-    const enum err err = file_make_folder(folder, why);
+    enum err err = lab_vet_folder(folder, why);
 
+    if (err == ERR_OK)
+        err = file_make_folder(folder, why);
     return err == ERR_OK ? file_check_folder(folder, why) : err;
 }
 
@@ -102,6 +116,14 @@ static void tell_failure(struct lab *lab, const struct errand *job,
                           end->code, lab->runs, lab->folder));
 }
 
+static json_t *add(struct lab *lab, const char *to, json_t *made)
+{
+    if (json_array_append_new(json_object_get(lab->page, to), made) == 0)
+        return made;
+    fail(lab, why_set(&lab->why, ERR_NOMEM, "%s", err_text(ERR_NOMEM)));
+    return NULL; /* It is freed. */
+}
+
 static json_t *run_words(struct lab *lab, const struct errand *job,
                          const char *const *words)
 {
@@ -127,11 +149,10 @@ static json_t *run_words(struct lab *lab, const struct errand *job,
     if (found == NULL || end.signal != 0 ||
         !lab_allows(job->worst, end.code, found))
         tell_failure(lab, job, found, &end);
-    (void)json_array_append_new(json_object_get(lab->page, "commands"),
-                                json_pack("{s:s, s:s, s:s, s:o}", "program",
-                                          job->name, "line", job->line, "file",
-                                          output, "result",
-                                          found == NULL ? json_null() : found));
+    (void)add(lab, "commands",
+              json_pack("{s:s, s:s, s:s, s:o}", "program", job->name, "line",
+                        job->line, "file", output, "result",
+                        found == NULL ? json_null() : found));
     return lab->err == ERR_OK ? found : NULL;
 }
 
@@ -346,7 +367,8 @@ void lab_file(struct lab *lab, const char *name, const char *text)
 
     (void)snprintf(path, sizeof path, "%s/%s", lab->folder, name);
     if (lab->err == ERR_OK)
-        fail(lab, output_save(path, text, strlen(text), &lab->why));
+        fail(lab,
+             output_put(path, OUTPUT_OWN, 0644, text, strlen(text), &lab->why));
 }
 
 void lab_save(struct lab *lab, const char *name, struct page *made)
@@ -357,7 +379,8 @@ void lab_save(struct lab *lab, const char *name, struct page *made)
     if (made->failed)
         fail(lab, why_set(&lab->why, ERR_NOMEM, "%s", err_text(ERR_NOMEM)));
     if (lab->err == ERR_OK)
-        fail(lab, output_save(path, made->data, made->size, &lab->why));
+        fail(lab, output_put(path, OUTPUT_OWN, 0644, made->data, made->size,
+                             &lab->why));
     page_close(made);
 }
 
@@ -382,13 +405,6 @@ static json_t *cells(const char *text)
             return all;
         text += length + 1;
     }
-}
-
-static json_t *add(struct lab *lab, const char *to, json_t *made)
-{
-    if (json_array_append_new(json_object_get(lab->page, to), made) != 0)
-        fail(lab, why_set(&lab->why, ERR_NOMEM, "%s", err_text(ERR_NOMEM)));
-    return made;
 }
 
 json_t *lab_table(struct lab *lab, const char *title, const char *columns)
@@ -423,8 +439,9 @@ json_t *lab_line(json_t *plot, const char *label, bool theory)
     json_t *line = json_pack("{s:s, s:b, s:[]}", "label", label, "theory",
                              theory, "points");
 
-    (void)json_array_append_new(json_object_get(plot, "lines"), line);
-    return line;
+    return json_array_append_new(json_object_get(plot, "lines"), line) == 0
+               ? line
+               : NULL;
 }
 
 void lab_point(json_t *line, double x, double y)

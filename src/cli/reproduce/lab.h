@@ -44,6 +44,8 @@ struct lab {
     char folder[LAB_PATH];
     bool quick;        /* Less of everything. */
     bool virtual_time; /* The simulator where there is a choice. */
+    const char *flags; /* Behind the name, with a space before each: the same
+                          words give this page again. */
     /* Told of every run before it starts; NULL: nobody. */
     void (*note)(void *context, const char *program, const char *words);
     void *context;
@@ -52,6 +54,9 @@ struct lab {
     struct why why;
     json_t *page; /* tables, plots, remarks, commands */
 };
+
+/* May an experiment write there?  It need not be there. */
+MUST_CHECK enum err lab_vet_folder(const char *folder, struct why *why);
 
 /* `folder` is made if it is not there. */
 MUST_CHECK enum err lab_open(struct lab *lab);

@@ -216,8 +216,9 @@ static enum err save(const struct lab *lab, const char *name, struct svg *out,
     enum err err;
 
     (void)snprintf(path, sizeof path, "%s/%s", lab->folder, name);
-    err = out->failed ? why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM))
-                      : output_save(path, out->text, out->used, why);
+    err = out->failed
+              ? why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM))
+              : output_put(path, OUTPUT_OWN, 0644, out->text, out->used, why);
     mem_free(out->text);
     *out = (struct svg){0};
     return err;
@@ -316,9 +317,9 @@ static void add_page(struct svg *out, const struct lab *lab)
     add_element(out, "h1", of->title);
     add_element(out, "p", of->source);
     add_element(out, "blockquote", of->claim);
-    svg_add(out, "<p><code>muster reproduce %s%s%s</code></p>\n", of->name,
-            lab->quick ? " --quick" : "",
-            lab->virtual_time ? " --virtual" : "");
+    svg_add(out, "<p><code>muster reproduce %s", of->name);
+    add_text(out, lab->flags);
+    svg_add(out, "</code></p>\n");
     json_array_foreach(json_object_get(lab->page, "remarks"), i, remark)
     {
         svg_add(out, "<p class=\"%s\">",
@@ -384,10 +385,8 @@ void page_markdown(const struct lab *lab, struct svg *out)
     const json_t *table, *remark;
     size_t i;
 
-    svg_add(out, "\n## %s\n\n*%s*\n\n> %s\n\n`muster reproduce %s%s%s`\n",
-            of->title, of->source, of->claim, of->name,
-            lab->quick ? " --quick" : "",
-            lab->virtual_time ? " --virtual" : "");
+    svg_add(out, "\n## %s\n\n*%s*\n\n> %s\n\n`muster reproduce %s%s`\n",
+            of->title, of->source, of->claim, of->name, lab->flags);
     json_array_foreach(json_object_get(lab->page, "tables"), i, table)
     {
         table_markdown(out, table);

@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/reproduce/experiments.h"
 #include "cli/reproduce/page.h"
+#include "node/host/format.h"
 #include "os/file/file.h"
 #include "os/file/output.h"
 
@@ -102,13 +103,32 @@ static void note_run(void *context, const char *program, const char *words)
     say_note(context, "  %s %s", program, words);
 }
 
-static enum err reproduce(struct cli *cli, const struct experiment *experiment,
-                          const char *folder, const char *raw,
-                          struct svg *results, struct why *why)
+/* What all experiments of a command have in common. */
+struct session {
+    struct cli *cli;
+    const char *name;            /* Which of them, as it was said. */
+    char folder[FILE_PATH_SIZE]; /* Of all that is written. */
+    const char *raw;             /* NULL: no data sets of the user's. */
+    char flags[FILE_PATH_SIZE + NAME_SIZE]; /* As lab.h has them. */
+    struct svg results;
+};
+
+static void own_folder(const struct session *session,
+                       const struct experiment *experiment,
+                       char folder[LAB_PATH])
 {
+    (void)snprintf(folder, LAB_PATH, "%.900s/%s", session->folder,
+                   experiment->name);
+}
+
+static enum err reproduce(struct session *session,
+                          const struct experiment *experiment, struct why *why)
+{
+    struct cli *const cli = session->cli;
     struct lab lab = {
         .experiment = experiment,
-        .raw = raw,
+        .raw = session->raw,
+        .flags = session->flags,
         .quick = option_flag(&cli->options, OPT_QUICK),
         .virtual_time = option_flag(&cli->options, OPT_VIRTUAL),
         .note = note_run,
@@ -116,8 +136,7 @@ static enum err reproduce(struct cli *cli, const struct experiment *experiment,
     };
     enum err err;
 
-    (void)snprintf(lab.folder, sizeof lab.folder, "%.900s/%s", folder,
-                   experiment->name);
+    own_folder(session, experiment, lab.folder);
     say_note(cli, "%s: %s", experiment->name, experiment->title);
     err = lab_open(&lab);
     if (err == ERR_OK) {
@@ -134,64 +153,149 @@ static enum err reproduce(struct cli *cli, const struct experiment *experiment,
         (void)fflush(stdout);
     }
     if (err == ERR_OK)
-        page_markdown(&lab, results);
+        page_markdown(&lab, &session->results);
     *why = lab.why;
     lab_close(&lab);
     return err;
 }
 
-static enum err save_results(const char *folder, struct svg *results,
-                             struct why *why)
+static enum err save_results(struct session *session, struct why *why)
 {
+    const struct svg *const results = &session->results;
     char path[LAB_PATH];
 
-    (void)snprintf(path, sizeof path, "%.900s/results.md", folder);
-    return results->failed
-               ? why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM))
-               : output_save(path, results->text, results->used, why);
+    (void)snprintf(path, sizeof path, "%.900s/results.md", session->folder);
+    return results->failed ? why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM))
+                           : output_put(path, OUTPUT_OWN, 0644, results->text,
+                                        results->used, why);
+}
+
+/* Pages are JSON, too, and every path of theirs is in it. */
+static enum err vet_name(const char *option, const char *path, struct why *why)
+{
+    json_t *const name = json_string(path);
+    const bool good = name != NULL;
+
+    json_decref(name);
+    return good ? ERR_OK
+                : why_set(why, ERR_SHAPE,
+                          "%s %.200s: the way there has a name that is not "
+                          "UTF-8, as names in JSON must be; choose another, "
+                          "or a link to it",
+                          option, path);
+}
+
+static enum err take_folder(struct session *session, const char *to,
+                            struct why *why)
+{
+    enum err err = format_vet_place("--to", to, why);
+
+    if (err == ERR_OK)
+        err = vet_name("--to", to, why);
+    if (err == ERR_OK)
+        err = file_make_folder(to, why);
+    if (err == ERR_OK)
+        err = file_check_folder(to, why);
+    if (err != ERR_OK)
+        return err;
+    if (!file_absolute(to, session->folder, sizeof session->folder) ||
+        strlen(session->folder) > 800)
+        return why_set(why, ERR_IO, "%.200s: too long a path", to);
+    return vet_name("--to", session->folder, why);
+}
+
+static enum err take_raw(struct session *session, const char *raw,
+                         char path[FILE_PATH_SIZE], struct why *why)
+{
+    if (raw == NULL)
+        return ERR_OK;
+    if (!file_absolute(raw, path, FILE_PATH_SIZE))
+        return why_set(why, ERR_SHAPE, "--raw %.200s: there is no such folder",
+                       raw);
+    session->raw = path;
+    return vet_name("--raw", path, why);
+}
+
+/* So that the words on a page are those that it was made with. */
+static void note_flags(struct session *session)
+{
+    const struct options *const options = &session->cli->options;
+    const char *const raw = option_text(options, OPT_RAW);
+
+    (void)snprintf(session->flags, sizeof session->flags, "%s%s%s%s",
+                   option_flag(options, OPT_QUICK) ? " --quick" : "",
+                   option_flag(options, OPT_VIRTUAL) ? " --virtual" : "",
+                   raw != NULL ? " --raw " : "", raw != NULL ? raw : "");
+}
+
+static bool is_all(const struct session *session)
+{
+    return strcmp(session->name, "all") == 0;
+}
+
+static bool wanted(const struct session *session,
+                   const struct experiment *experiment)
+{
+    return is_all(session) || listed(session->name, experiment->name);
+}
+
+/* Before the first of them has taken its hour. */
+static enum err vet_folders(const struct session *session, struct why *why)
+{
+    enum err err = ERR_OK;
+
+    for (size_t i = 0; i < EXPERIMENTS && err == ERR_OK; i++) {
+        char folder[LAB_PATH];
+
+        own_folder(session, experiments[i], folder);
+        if (wanted(session, experiments[i]))
+            err = lab_vet_folder(folder, why);
+    }
+    return err;
+}
+
+static enum err run_all(struct session *session, struct why *why)
+{
+    enum err err = vet_folders(session, why);
+
+    note_flags(session);
+    svg_add(&session->results,
+            "# Results\n\nWritten by `muster reproduce %s%s`; edit nothing "
+            "here.\n",
+            session->name, session->flags);
+    for (size_t i = 0; i < EXPERIMENTS && err == ERR_OK; i++)
+        if (wanted(session, experiments[i]))
+            err = reproduce(session, experiments[i], why);
+    if (err == ERR_OK &&
+        (is_all(session) || strchr(session->name, ',') != NULL))
+        err = save_results(session, why);
+    return err;
 }
 
 int reproduce_command(struct cli *cli)
 {
-    const char *name = option_text(&cli->options, OPT_EXPERIMENT);
     const char *said = option_text(&cli->options, OPT_TO);
-    const char *to = said != NULL ? said : "muster-results";
-    const char *raw = option_text(&cli->options, OPT_RAW);
-    char folder[FILE_PATH_SIZE], data[FILE_PATH_SIZE], first[NAME_SIZE];
-    struct svg results = {0};
+    struct session session = {
+        .cli = cli, .name = option_text(&cli->options, OPT_EXPERIMENT)};
+    char data[FILE_PATH_SIZE], first[NAME_SIZE];
     struct why why = {0};
     enum err err;
-    bool all;
 
-    if (name == NULL)
+    if (session.name == NULL)
         return list(cli);
-    all = strcmp(name, "all") == 0;
-    if (!all && find_unknown(name, first))
+    if (!is_all(&session) && find_unknown(session.name, first))
         return unknown(cli, first);
-    err = file_make_folder(to, &why);
+    err = take_raw(&session, option_text(&cli->options, OPT_RAW), data, &why);
     if (err == ERR_OK)
-        err = file_check_folder(to, &why);
-    if (err != ERR_OK)
-        return say_why(cli, err, &why);
-    if (!file_absolute(to, folder, sizeof folder) || strlen(folder) > 800)
-        return say_error(cli, EXIT_FAILED, "%.200s: too long a path", to);
-    if (raw != NULL && !file_absolute(raw, data, sizeof data))
-        return say_error(cli, EXIT_USAGE,
-                         "--raw %.200s: there is no such folder", raw);
-    svg_add(
-        &results,
-        "# Results\n\nWritten by `muster reproduce %s`; edit nothing here.\n",
-        name);
-    for (size_t i = 0; i < EXPERIMENTS && err == ERR_OK; i++)
-        if (all || listed(name, experiments[i]->name))
-            err = reproduce(cli, experiments[i], folder,
-                            raw == NULL ? NULL : data, &results, &why);
-    if (err == ERR_OK && (all || strchr(name, ',') != NULL))
-        err = save_results(folder, &results, &why);
-    mem_free(results.text);
+        err =
+            take_folder(&session, said != NULL ? said : "muster-results", &why);
+    if (err == ERR_OK)
+        err = run_all(&session, &why);
+    mem_free(session.results.text);
     if (err != ERR_OK)
         return say_why(cli, err, &why);
     if (cli->json)
-        say_json(json_pack("{s:s, s:s}", "experiment", name, "folder", folder));
+        say_json(json_pack("{s:s, s:s}", "experiment", session.name, "folder",
+                           session.folder));
     return EXIT_DONE;
 }

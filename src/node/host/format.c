@@ -188,21 +188,30 @@ static bool is_roundabout(const char *folder)
     return false;
 }
 
+enum err format_vet_place(const char *option, const char *folder,
+                          struct why *why)
+{
+    if (file_is_system(folder))
+        return why_set(why, ERR_SHAPE,
+                       "%s %.200s: a folder of the system; choose another, a "
+                       "new one say",
+                       option, folder);
+    if (is_roundabout(folder))
+        return why_set(why, ERR_SHAPE,
+                       "%s %.200s: it goes back (..) from a folder that is not "
+                       "there; name it by a shorter way",
+                       option, folder);
+    return ERR_OK;
+}
+
 enum err format_free(const char *folder, const struct names *const *owners,
                      struct why *why)
 {
     struct clash clash = {.folder = folder, .owners = owners};
+    const enum err err = format_vet_place("--out", folder, why);
 
-    if (file_is_system(folder))
-        return why_set(why, ERR_SHAPE,
-                       "--out %.200s: a folder of the system; choose another, "
-                       "a new one say",
-                       folder);
-    if (is_roundabout(folder))
-        return why_set(why, ERR_SHAPE,
-                       "--out %.200s: it goes back (..) from a folder that is "
-                       "not there; name it by a shorter way",
-                       folder);
+    if (err != ERR_OK)
+        return err;
     if (!file_exists(folder) || is_marked(folder) || format_holds_run(folder) ||
         file_check_folder(folder, NULL) != ERR_OK)
         return ERR_OK; /* Whose folder it is, format_take says. */

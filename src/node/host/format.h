@@ -32,11 +32,17 @@ bool format_holds_run(const char *folder);
  * ERR_DENIED, ERR_FORMAT if its number cannot be read.  ERR_OK if it holds no
  * run at all, which is for the caller to say. */
 MUST_CHECK enum err format_check(const char *folder, struct why *why);
-/* May a new run begin in it?  ERR_EXISTS, with a sentence, if somebody else's
- * files there have names of one of the owners, which NULL ends: such a file a
- * run or a search would write over or remove.  A folder that has a format's
- * number is ours, whatever became of the run; a lock without a word in it is
- * nobody's loss, nor is a key.  All owners are in learn/folder/claims.h. */
+/* May files be put into a folder of that name, there or not?  ERR_SHAPE with a
+ * sentence that begins with `option`: not into one of the system's, nor where a
+ * path goes back from what is not there. */
+MUST_CHECK enum err format_vet_place(const char *option, const char *folder,
+                                     struct why *why);
+/* May a new run begin in it?  As above; ERR_EXISTS, with a sentence, if
+ * somebody else's files there have names of one of the owners, which NULL ends:
+ * such a file a run or a search would write over or remove.  A folder that has
+ * a format's number is ours, whatever became of the run; a lock without a word
+ * in it is nobody's loss, nor is a key.  All owners are in
+ * learn/folder/claims.h. */
 MUST_CHECK enum err format_free(const char *folder,
                                 const struct names *const *owners,
                                 struct why *why);

@@ -11,10 +11,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "os/file/file.h"
 
 #define SELF         "/proc/self/exe"
 #define EXIT_NO_EXEC 127
@@ -25,7 +27,7 @@
 static _Noreturn void become(const struct program_start *start,
                              char *const *argv, char *const *env)
 {
-    const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW;
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
     int in, out, err;
 
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || chdir(start->folder) != 0)
@@ -38,6 +40,24 @@ static _Noreturn void become(const struct program_start *start,
         _exit(EXIT_NO_EXEC);
     (void)execve(start->program != NULL ? start->program : SELF, argv, env);
     _exit(EXIT_NO_EXEC);
+}
+
+/* The file is written anew: what has its name may have others, and of what is
+ * no file nobody may ever read. */
+static enum err make_room(const char *folder, const char *name, struct why *why)
+{
+    char path[FILE_PATH_SIZE];
+    struct stat info;
+
+    file_path_in(folder, name, path);
+    if (lstat(path, &info) != 0)
+        return errno == ENOENT ? ERR_OK : file_write_failed(why, path, errno);
+    if (!S_ISREG(info.st_mode))
+        return why_set(why, ERR_DENIED,
+                       "%.300s: no plain file; remove it, or choose another "
+                       "folder",
+                       path);
+    return unlink(path) == 0 ? ERR_OK : file_write_failed(why, path, errno);
 }
 
 char **program_environment(const char *without, size_t length, const char *more)
@@ -60,15 +80,21 @@ enum err program_run(const struct program_start *start, struct process_end *end,
                      struct why *why)
 {
     char *argv[WORDS_MAX + 2] = {(char[]){"muster"}};
-    char **env = program_environment(OWN, strlen(OWN), NULL);
+    char **env;
     size_t count = 0;
     pid_t pid, got;
     int status;
+    enum err err = make_room(start->folder, start->output, why);
 
+    if (err == ERR_OK)
+        err = make_room(start->folder, start->errors, why);
+    if (err != ERR_OK)
+        return err;
     while (count < WORDS_MAX && start->words[count] != NULL) {
         memcpy(&argv[count + 1], &start->words[count], sizeof *argv);
         count++;
     }
+    env = program_environment(OWN, strlen(OWN), NULL);
     if (env == NULL)
         return why_set(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
     pid = fork();
