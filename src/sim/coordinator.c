@@ -103,9 +103,11 @@ static void do_job(struct world *world)
     struct sim_coordinator *coordinator = &world->coordinator;
     const struct disk_job *job = &coordinator->jobs[coordinator->job_first];
     struct disk *disk = &coordinator->disk.disk;
+    /* Faults are addressed by operations of the disk: as many of each save. */
+    struct saved last = {0};
 
     if (job->lent != NULL)
-        coordinator->job_err = store_save(disk, job->lent, job->size);
+        coordinator->job_err = store_save(disk, job->lent, job->size, &last);
     else
         coordinator->job_err =
             store_append(disk, job->bytes, job->size, job->sync);

@@ -286,6 +286,7 @@ void ring_start(struct ring_world *world, uint32_t node, const char *contact,
     at->frozen = at->unplugged = at->finished = at->computing = false;
     at->stopping = at->flipped = false;
     at->committed = 0;
+    at->saved = (struct saved){.known = false};
     at->slow = 1;
     (void)snprintf(made.name, sizeof made.name, "p%u", node);
     ring_place(node, made.place);
@@ -397,7 +398,8 @@ static void on_saved(struct ring_world *world, uint32_t node)
 {
     struct ring_node *at = &world->nodes[node];
 
-    CHECK(store_save(&at->disk.disk, at->save.bytes, at->save.size) == ERR_OK);
+    CHECK(store_save(&at->disk.disk, at->save.bytes, at->save.size,
+                     &at->saved) == ERR_OK);
     ring_tell(
         world, node,
         (struct event){.kind = EVENT_CHECKPOINTED, .step = at->save.step});

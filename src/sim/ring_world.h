@@ -66,6 +66,7 @@ struct ring_node {
     struct sim_scale scale;
     struct follow follow;
     struct disk_model disk;
+    struct saved saved; /* In this life. */
     bool computing;
     struct computation asked;
     uint32_t number; /* Of the computation. */

@@ -202,38 +202,78 @@ static enum err newest(struct disk *disk, int *index, uint8_t **data,
 }
 
 static enum err write_whole(struct disk *disk, const char *name,
-                            const uint8_t *checkpoint, size_t size)
+                            const uint8_t *checkpoint, size_t size,
+                            struct digest *digest)
 {
-    const struct digest digest = hash_bytes(checkpoint, size);
-    const enum err err = disk->ops->write_new(disk, name, checkpoint, size);
+    enum err err;
 
+    *digest = hash_bytes(checkpoint, size);
+    err = disk->ops->write_new(disk, name, checkpoint, size);
     return err != ERR_OK
                ? err
-               : disk->ops->append(disk, name, digest.bytes, DIGEST_BYTES);
+               : disk->ops->append(disk, name, digest->bytes, DIGEST_BYTES);
 }
 
-enum err store_save(struct disk *disk, const uint8_t *checkpoint, size_t size)
+/* Is it there as it was saved, by its head and its end? */
+static bool is_there(struct disk *disk, const struct saved *last)
+{
+    struct checkpoint found;
+    struct digest said;
+
+    return last->known &&
+           look(disk, checkpoint_file[last->index], &found, &said) == ERR_OK &&
+           found.step == last->step && digest_equal(&said, &last->digest);
+}
+
+/* The file that is to be written over: the other one than the newest. */
+static enum err choose(struct disk *disk, const struct saved *last, int *index)
+{
+    struct checkpoint found;
+    int there = last->index;
+    enum err err = ERR_OK;
+
+    if (!is_there(disk, last))
+        err = newest(disk, &there, NULL, &found);
+    *index = there == 0 ? 1 : 0;
+    return err;
+}
+
+static enum err make_durable(struct disk *disk, int index)
 {
     const struct disk_ops *ops = disk->ops;
-    struct checkpoint last;
-    int index;
-    enum err err = newest(disk, &index, NULL, &last);
+    enum err err =
+        BUG(BUG_SKIP_FILE_SYNC) ? ERR_OK : ops->sync(disk, CHECKPOINT_TMP);
 
-    if (BUG(BUG_IN_PLACE) && index >= 0)
-        return write_whole(disk, checkpoint_file[index], checkpoint, size);
     if (err == ERR_OK)
-        err = write_whole(disk, CHECKPOINT_TMP, checkpoint, size);
-    /* Half a file must not take the room of the journal and the model. */
-    if (err != ERR_OK)
-        (void)ops->cut(disk, CHECKPOINT_TMP, 0);
-    if (err == ERR_OK)
-        err =
-            BUG(BUG_SKIP_FILE_SYNC) ? ERR_OK : ops->sync(disk, CHECKPOINT_TMP);
-    if (err == ERR_OK)
-        err = ops->rename(disk, CHECKPOINT_TMP,
-                          checkpoint_file[index == 0 ? 1 : 0]);
+        err = ops->rename(disk, CHECKPOINT_TMP, checkpoint_file[index]);
     if (err == ERR_OK && !BUG(BUG_SKIP_FOLDER_SYNC))
         err = ops->sync_folder(disk);
+    return err;
+}
+
+enum err store_save(struct disk *disk, const uint8_t *checkpoint, size_t size,
+                    struct saved *last)
+{
+    struct saved now = {.known = true};
+    struct reader in = reader_on(checkpoint, size);
+    struct checkpoint head;
+    enum err err = choose(disk, last, &now.index);
+
+    CHECK(get_head(&in, &head) == ERR_OK);
+    now.step = head.step;
+    *last = (struct saved){.known = false}; /* Nobody knows if this fails. */
+    if (BUG(BUG_IN_PLACE))
+        return write_whole(disk, checkpoint_file[1 - now.index], checkpoint,
+                           size, &now.digest);
+    if (err == ERR_OK)
+        err = write_whole(disk, CHECKPOINT_TMP, checkpoint, size, &now.digest);
+    /* Half a file must not take the room of the journal and the model. */
+    if (err != ERR_OK)
+        (void)disk->ops->cut(disk, CHECKPOINT_TMP, 0);
+    if (err == ERR_OK)
+        err = make_durable(disk, now.index);
+    if (err == ERR_OK)
+        *last = now;
     return err;
 }
 

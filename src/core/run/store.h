@@ -50,10 +50,23 @@ size_t checkpoint_encode(const struct checkpoint *checkpoint, uint8_t *out);
 MUST_CHECK enum err checkpoint_decode(const uint8_t *data, size_t size,
                                       struct checkpoint *checkpoint);
 
+/* What a life has saved last; zeroed: nothing, as when it begins. */
+struct saved {
+    bool known;
+    int index; /* Of its file; ... */
+    uint32_t step;
+    struct digest digest; /* ... it ends with this. */
+};
+
 /* What was encoded, and its digest: made here, since of a large model it takes
- * as long as some steps, and who saves is a thread of its own. */
+ * as long as some steps, and who saves is a thread of its own.  The older file
+ * is written over.  Which one that is a life finds out once, by reading both:
+ * later it looks whether what it saved last still has its head and its end,
+ * which is all that a file loses that is cut, exchanged or removed.  (Damage
+ * within it is seen by whoever reads it, and leaves the one that was written
+ * before or, from here on, after it.) */
 MUST_CHECK enum err store_save(struct disk *disk, const uint8_t *checkpoint,
-                               size_t size);
+                               size_t size, struct saved *last);
 /* Append records; with `sync` they and their file's name are durable. */
 MUST_CHECK enum err store_append(struct disk *disk, const uint8_t *records,
                                  size_t size, bool sync);

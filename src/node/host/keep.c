@@ -30,6 +30,7 @@ struct keep {
     uint32_t journal_step;
     bool torn; /* ... unless a write failed: then it may be longer. */
     uint32_t saved;
+    struct saved last;
 };
 
 static enum err recover(struct keep *keep, struct why *why)
@@ -183,7 +184,7 @@ static enum err save(struct keep *keep, const struct trainer *trainer,
         checkpoint.state = checkpoint_state(bytes);
         checkpoint.state_size = out.size;
         err = store_save(&keep->folder.disk, bytes,
-                         checkpoint_encode(&checkpoint, bytes));
+                         checkpoint_encode(&checkpoint, bytes), &keep->last);
     }
     mem_free(bytes);
     return err;

@@ -26,8 +26,8 @@ static void save(void *context)
 {
     struct keeper *keeper = context;
 
-    keeper->err =
-        store_save(&keeper->checkpoints.disk, keeper->bytes, keeper->size);
+    keeper->err = store_save(&keeper->checkpoints.disk, keeper->bytes,
+                             keeper->size, &keeper->last);
 }
 
 static void saved(void *context)

@@ -32,6 +32,7 @@ struct keeper {
     const uint8_t *bytes; /* The machine's, until it is told. */
     size_t size;
     uint32_t step;
+    struct saved last;
     enum err err;
 };
 

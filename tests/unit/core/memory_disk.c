@@ -144,6 +144,7 @@ static enum err read_at(struct disk *disk, const char *name, uint64_t offset,
         *got = size;
     if (*got > 0)
         memcpy(data, file->data + offset, *got);
+    ((struct memory_disk *)disk)->read_bytes += *got;
     return ERR_OK;
 }
 

@@ -25,6 +25,7 @@ struct memory_disk {
     int operations;
     int fail_after; /* -1 = never. */
     int fail_count; /* So many fail; 0: all. */
+    size_t read_bytes;
 };
 
 void memory_disk_init(struct memory_disk *disk);

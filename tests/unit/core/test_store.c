@@ -33,12 +33,21 @@ static size_t encode(uint32_t step, uint8_t *out)
     return checkpoint_encode(&checkpoint, out);
 }
 
-static enum err save(struct memory_disk *disk, uint32_t step)
+static enum err save_in(struct memory_disk *disk, uint32_t step,
+                        struct saved *last)
 {
     uint8_t bytes[1024];
 
     assert_true(checkpoint_bytes(STATE_SIZE) <= sizeof bytes);
-    return store_save(&disk->disk, bytes, encode(step, bytes));
+    return store_save(&disk->disk, bytes, encode(step, bytes), last);
+}
+
+/* In a life of its own. */
+static enum err save(struct memory_disk *disk, uint32_t step)
+{
+    struct saved last = {0};
+
+    return save_in(disk, step, &last);
 }
 
 /* The step of the checkpoint that is loaded; 0 if there is none. */
@@ -143,7 +152,8 @@ static void test_damage_is_seen(void **state)
     memory_disk_close(&disk);
 }
 
-static enum err save_long(struct memory_disk *disk, uint32_t step)
+static enum err save_long(struct memory_disk *disk, uint32_t step,
+                          struct saved *last)
 {
     static uint8_t state[200000];
     static uint8_t bytes[sizeof state + 1024];
@@ -152,12 +162,12 @@ static enum err save_long(struct memory_disk *disk, uint32_t step)
 
     assert_true(checkpoint_bytes(sizeof state) <= sizeof bytes);
     memset(state, (int)step, sizeof state);
-    return store_save(&disk->disk, bytes,
-                      checkpoint_encode(&checkpoint, bytes));
+    return store_save(&disk->disk, bytes, checkpoint_encode(&checkpoint, bytes),
+                      last);
 }
 
-/* Who saves looks at the files a block at a time: damage anywhere in the newer
- * one makes it the one that is written over. */
+/* The first one who saves in a life looks at the files a block at a time:
+ * damage anywhere in the newer one makes it the one that is written over. */
 static void test_damage_is_seen_by_blocks(void **state)
 {
     static const size_t places[] = {0, 65535, 65536, 150000, 199999};
@@ -166,17 +176,103 @@ static void test_damage_is_seen_by_blocks(void **state)
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         struct memory_disk disk;
         struct memory_file *newest;
+        struct saved last = {0}, later = {0};
 
         memory_disk_init(&disk);
-        assert_int_equal(save_long(&disk, 1), ERR_OK);
-        assert_int_equal(save_long(&disk, 2), ERR_OK);
+        assert_int_equal(save_long(&disk, 1, &last), ERR_OK);
+        assert_int_equal(save_long(&disk, 2, &last), ERR_OK);
         newest = memory_disk_find(&disk, "checkpoint.1");
         assert_non_null(newest);
         newest->data[places[i]] ^= 1;
-        assert_int_equal(save_long(&disk, 3), ERR_OK);
+        assert_int_equal(save_long(&disk, 3, &later), ERR_OK);
         newest = memory_disk_find(&disk, "checkpoint.1");
         assert_non_null(newest);
         assert_int_equal(newest->data[newest->size / 2], 3);
+        memory_disk_close(&disk);
+    }
+}
+
+/* ... and those who come later need not: what a life has saved it knows. */
+static void test_a_life_reads_once(void **state)
+{
+    struct memory_disk disk;
+    struct saved last = {0};
+
+    (void)state;
+    memory_disk_init(&disk);
+    for (uint32_t step = 1; step <= 5; step++) {
+        disk.read_bytes = 0;
+        assert_int_equal(save_long(&disk, step, &last), ERR_OK);
+        assert_true(disk.read_bytes < 1000);
+    }
+    assert_int_equal(memory_disk_find(&disk, "checkpoint.0")->data[100000], 5);
+    assert_int_equal(memory_disk_find(&disk, "checkpoint.1")->data[100000], 4);
+    last = (struct saved){.known = false};
+    assert_int_equal(save_long(&disk, 6, &last), ERR_OK);
+    assert_true(disk.read_bytes > 400000);
+    assert_int_equal(memory_disk_find(&disk, "checkpoint.1")->data[100000], 6);
+    memory_disk_close(&disk);
+}
+
+/* What it has saved last and does not find there: it looks again, and leaves
+ * alone what is whole. */
+static void test_what_was_saved_is_gone(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 4; how++) {
+        struct memory_disk disk;
+        struct memory_file *newest;
+        struct saved last = {0};
+
+        memory_disk_init(&disk);
+        assert_int_equal(save_in(&disk, 1, &last), ERR_OK);
+        assert_int_equal(save_in(&disk, 2, &last), ERR_OK);
+        newest = memory_disk_find(&disk, "checkpoint.1");
+        if (how == 0)
+            newest->name[0] = 'x'; /* Removed, */
+        if (how == 1)
+            newest->size--; /* ... cut off, */
+        if (how == 2)
+            newest->data[newest->size - 1] ^= 1; /* ... of another end, */
+        if (how == 3)
+            newest->data[0] ^= 1; /* ... none of ours. */
+        disk.operations = 0;
+        disk.fail_after = 4; /* It is renamed, and that is all. */
+        assert_int_equal(save_in(&disk, 3, &last), ERR_IO);
+        disk.fail_after = -1;
+        assert_int_equal(loaded(&disk), 3);
+        newest = memory_disk_find(&disk, "checkpoint.0");
+        assert_int_equal(newest->data[newest->size - 40], 1);
+        memory_disk_close(&disk);
+    }
+}
+
+/* Wherever a save fails: the next one of the same life leaves the newest. */
+static void test_after_a_failure_it_looks(void **state)
+{
+    (void)state;
+    for (int fail = 0; fail < 5; fail++) {
+        struct memory_disk disk;
+        struct saved last = {0};
+        uint32_t step;
+
+        memory_disk_init(&disk);
+        assert_int_equal(save_in(&disk, 1, &last), ERR_OK);
+        assert_int_equal(save_in(&disk, 2, &last), ERR_OK);
+        disk.operations = 0;
+        disk.fail_after = fail;
+        assert_int_equal(save_in(&disk, 3, &last), ERR_IO);
+        disk.fail_after = -1;
+        step = loaded(&disk);
+        assert_int_equal(save_in(&disk, 4, &last), ERR_OK);
+        assert_int_equal(loaded(&disk), 4);
+        for (int i = 0; i < 2; i++) {
+            struct memory_file *const file = memory_disk_find(
+                &disk, i == 0 ? "checkpoint.0" : "checkpoint.1");
+            const uint8_t of = file->data[file->size - 40];
+
+            assert_true(of == 4 || of == step);
+        }
         memory_disk_close(&disk);
     }
 }
@@ -290,6 +386,9 @@ int main(void)
         cmocka_unit_test(test_half_a_file_is_emptied),
         cmocka_unit_test(test_damage_is_seen),
         cmocka_unit_test(test_damage_is_seen_by_blocks),
+        cmocka_unit_test(test_a_life_reads_once),
+        cmocka_unit_test(test_what_was_saved_is_gone),
+        cmocka_unit_test(test_after_a_failure_it_looks),
         cmocka_unit_test(test_torn_journal_is_cut),
         cmocka_unit_test(test_lost_receipts),
         cmocka_unit_test(test_walk_stops_at_rubbish),

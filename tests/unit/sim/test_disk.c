@@ -141,7 +141,8 @@ struct books {
     uint32_t records;    /* Last reported durable. */
 };
 
-static enum err save(struct disk_model *model, uint32_t step)
+static enum err save(struct disk_model *model, uint32_t step,
+                     struct saved *last)
 {
     uint8_t state[700];
     uint8_t file[1024];
@@ -150,7 +151,8 @@ static enum err save(struct disk_model *model, uint32_t step)
 
     memset(state, (int)step, sizeof state);
     assert_true(checkpoint_bytes(sizeof state) <= sizeof file);
-    return store_save(&model->disk, file, checkpoint_encode(&checkpoint, file));
+    return store_save(&model->disk, file, checkpoint_encode(&checkpoint, file),
+                      last);
 }
 
 static enum err append(struct disk_model *model, uint32_t number,
@@ -170,12 +172,13 @@ static enum err append(struct disk_model *model, uint32_t number,
 static void write_run(struct disk_model *model, struct books *books)
 {
     struct digest chain = {{0}};
+    struct saved last = {0};
 
     for (uint32_t step = 0; step <= SAVES; step++) {
         if (append(model, step, &chain) != ERR_OK)
             return;
         books->records = step + 1;
-        if (step > 0 && save(model, step) != ERR_OK)
+        if (step > 0 && save(model, step, &last) != ERR_OK)
             return;
         books->checkpoint = step;
     }
