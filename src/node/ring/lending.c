@@ -43,7 +43,8 @@ enum err lending_new(uint32_t berths, uint32_t count, uint32_t sum_dims,
     const struct board_shape shape = {.berths = berths,
                                       .workers = count,
                                       .answer_bytes =
-                                          sums_bytes(sum_dims) + step_bytes};
+                                          sums_bytes(sum_dims) + step_bytes,
+                                      .letters = true};
 
     *board = NULL;
     if (vector_bytes(sum_dims) > VECTOR_MAX)

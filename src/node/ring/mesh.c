@@ -9,14 +9,15 @@
 
 #include "base/check.h"
 #include "base/mem.h"
-#include "core/link/greeting.h"
 #include "core/ring/peer.h"
-#include "node/arithmetic.h"
 #include "node/host/posting.h"
 #include "node/host/reject_log.h"
 #include "node/ring/lending.h"
+#include "node/ring/letters.h"
 #include "node/ring/sheets.h"
+#include "node/ring/usher.h"
 #include "os/clock.h"
+#include "os/run/listener.h"
 #include "wire/codec.h"
 #include "wire/roll_codec.h"
 
@@ -28,6 +29,7 @@ struct end {
     struct link *link;
     uint32_t number; /* NO_NUMBER: accepted, and not greeted yet. */
     uint32_t berth;  /* On the board; BOARD_NONE: it does not share it. */
+    struct letter_road road;
     bool up;
     bool failed; /* No memory for a message: it is to go down. */
 };
@@ -39,6 +41,7 @@ struct mesh {
     struct mesh_options options;
     struct link_hub *hub;
     struct timer *failing; /* Tells of those that have failed. */
+    struct listener *bell; /* Of own berth; NULL: nobody rings. */
     struct end *ends;
     uint32_t next_number;
     struct codec_room room;
@@ -94,7 +97,8 @@ static struct end *add(struct mesh *mesh, struct link *link, uint32_t number)
     *end = (struct end){.next = mesh->ends,
                         .link = link,
                         .number = number,
-                        .berth = BOARD_NONE};
+                        .berth = BOARD_NONE,
+                        .road = {.link = link_number(link)}};
     mesh->ends = end;
     link_set_user(link, end);
     return end;
@@ -132,13 +136,30 @@ static void fail(struct mesh *mesh, struct end *end)
     timer_at(mesh->failing, clock_now_us());
 }
 
+/* Of what is in the envelope: did it go as a letter? */
+static bool leave(struct mesh *mesh, const struct end *end,
+                  const struct msg *msg)
+{
+    const struct envelope *const envelope = &mesh->envelope;
+
+    return end->berth != BOARD_NONE && msg->kind == MSG_SLICE &&
+           envelope->tail == NULL &&
+           letter_leave(mesh->options.board, mesh->options.berth, end->berth,
+                        &end->road, envelope->room->bytes, envelope->head_size);
+}
+
 static void send(struct mesh *mesh, struct end *end, const struct msg *msg)
 {
-    if (end->failed || !fill(mesh, end, msg))
+    const enum plane plane = is_urgent(msg->kind) ? PLANE_CONTROL : PLANE_BULK;
+
+    if (end->failed || !fill(mesh, end, msg)) {
         fail(mesh, end);
-    else
-        envelope_send(&mesh->envelope, end->link,
-                      is_urgent(msg->kind) ? PLANE_CONTROL : PLANE_BULK);
+        return;
+    }
+    if (leave(mesh, end, msg))
+        return;
+    end->road.sent += plane == PLANE_BULK;
+    envelope_send(&mesh->envelope, end->link, plane);
 }
 
 void mesh_send(struct mesh *mesh, uint32_t number, const struct msg *msg)
@@ -181,6 +202,7 @@ static void send_sheet(struct mesh *mesh, struct end *end,
         return;
     }
     mesh->slice_bytes += sheet->size;
+    end->road.sent++;
     link_send_with(end->link, PLANE_BULK, NULL, 0, sheet->blob, sheet->size);
 }
 
@@ -313,85 +335,6 @@ static void answer(struct mesh *mesh, struct end *end,
     drop(mesh, end);
 }
 
-/* --- owners, who do not speak as others do -------------------------------- */
-
-static bool say_roll(struct end *end, const struct roll_msg *msg)
-{
-    uint8_t *bytes = mem_new(roll_codec_bound(msg), 1);
-
-    if (bytes == NULL)
-        return false;
-    link_send(end->link, PLANE_CONTROL, bytes, roll_codec_encode(msg, bytes));
-    mem_free(bytes);
-    return true;
-}
-
-static const char *owner_objection(const struct mesh *mesh,
-                                   const struct end *end,
-                                   const struct roll_msg *msg)
-{
-    const struct parts *const parts = mesh->options.parts;
-    const struct digest arithmetic = arithmetic_digest();
-    const char *no;
-
-    if (parts == NULL)
-        return "this is a ring whose peers have all rows; a ring of owners is "
-               "started with --owners, on each machine";
-    if (msg->kind != ROLL_PEER)
-        return "this is a ring of owners, who all train; come with `muster "
-               "train --topology ring --owners N --data-private FILE --peers "
-               "ADDRESS`";
-    if (!link_may_be(end->link, TOKEN_CLUSTER))
-        return "a peer of a ring needs the cluster's token, not a worker's own";
-    no = greeting_objection(msg->offer.version, &msg->offer.arithmetic,
-                            &arithmetic);
-    if (no != NULL)
-        return no;
-    if (parts_find(parts, &msg->offer.part) == parts->count)
-        return "its rows are none of this ring's: they are others than it "
-               "began with, or are read in another way";
-    return NULL;
-}
-
-/* Whoever has rows of this ring is told what all its owners know. */
-static void tell_owner(struct mesh *mesh, struct end *end,
-                       const struct roll_offer *offer)
-{
-    const struct parts *const parts = mesh->options.parts;
-    const struct roll_msg schema = {
-        .kind = ROLL_SCHEMA,
-        .schema = parts_schema(parts, parts_find(parts, &offer->part), true)};
-    struct roll_msg all = {.kind = ROLL_PARTS};
-    uint8_t *bytes = NULL;
-    size_t size = 0;
-
-    if (parts_encode(parts, &bytes, &size) != ERR_OK)
-        return; /* It asks again. */
-    all.parts = (struct roll_parts){.size = (uint32_t)size, .bytes = bytes};
-    if (say_roll(end, &schema))
-        (void)say_roll(end, &all);
-    mem_free(bytes);
-}
-
-static void answer_owner(struct mesh *mesh, struct end *end,
-                         const uint8_t *data, size_t size)
-{
-    struct roll_msg msg;
-    struct roll_msg no = {.kind = ROLL_NO};
-    const char *why = roll_codec_decode(data, size, &msg) == ERR_OK
-                          ? owner_objection(mesh, end, &msg)
-                          : "it sent what is no message";
-
-    if (why == NULL) {
-        tell_owner(mesh, end, &msg.offer);
-    } else {
-        (void)snprintf(no.no.reason, sizeof no.no.reason, "%s", why);
-        log_refusal(mesh, end, why);
-        (void)say_roll(end, &no);
-    }
-    drop(mesh, end);
-}
-
 static bool has_cluster_token(struct mesh *mesh, struct end *end)
 {
     if (link_may_be(end->link, TOKEN_CLUSTER))
@@ -488,17 +431,18 @@ static enum err decode(struct mesh *mesh, const struct end *end,
                : codec_decode(data, size, &mesh->room, msg);
 }
 
-static void on_message(void *context, struct link *link, enum plane plane,
-                       const uint8_t *data, size_t size)
+static void take_message(struct mesh *mesh, struct end *end, enum plane plane,
+                         const uint8_t *data, size_t size)
 {
-    struct mesh *mesh = context;
-    struct end *end = link_user(link);
     struct msg msg;
 
-    if (end == NULL || mesh->over)
-        return;
     if (end->number == NO_NUMBER && roll_codec_is(data, size)) {
-        answer_owner(mesh, end, data, size);
+        const char *const why =
+            usher_answer(mesh->options.parts, end->link, data, size);
+
+        if (why != NULL)
+            log_refusal(mesh, end, why);
+        drop(mesh, end);
         return;
     }
     if (decode(mesh, end, data, size, &msg) != ERR_OK || msg.leaf != 0 ||
@@ -522,6 +466,67 @@ static void on_message(void *context, struct link *link, enum plane plane,
     if (msg.kind == MSG_MEET && !greet(mesh, end, &msg.meet))
         return;
     mesh->options.events->message(mesh->options.context, end->number, &msg);
+}
+
+static struct end *find_road(struct mesh *mesh, uint64_t link)
+{
+    struct end *end = mesh->ends;
+
+    while (end != NULL && end->road.link != link)
+        end = end->next;
+    return end;
+}
+
+/* All that may be read now of what the neighbour there has left.  Whom the
+ * machine hears it may close, and others. */
+static void take_letters(struct mesh *mesh, uint32_t berth)
+{
+    struct board *const board = mesh->options.board;
+    struct letter letter;
+
+    while (!mesh->over &&
+           letter_look(board, berth, mesh->options.berth, &letter)) {
+        struct end *const end =
+            letter.size > 0 ? find_road(mesh, letter.link) : NULL;
+
+        /* Its MEET is under way, or what was sent before. */
+        if (end != NULL &&
+            (end->berth != berth || !letter_is_next(&letter, &end->road)))
+            return;
+        letter_take(board, berth, mesh->options.berth);
+        if (end != NULL)
+            take_message(mesh, end, PLANE_BULK, letter.bytes, letter.size);
+    }
+}
+
+static void on_bell(void *context)
+{
+    struct mesh *mesh = context;
+    const uint32_t berths = board_shape(mesh->options.board)->berths;
+
+    for (uint32_t berth = 0; berth < berths; berth++)
+        take_letters(mesh, berth);
+}
+
+/* Letters that were left before it are read before it, and those after it that
+ * have waited for it. */
+static void on_message(void *context, struct link *link, enum plane plane,
+                       const uint8_t *data, size_t size)
+{
+    struct mesh *mesh = context;
+    struct end *end = link_user(link);
+    const uint64_t number = link_number(link);
+
+    if (end != NULL && end->berth != BOARD_NONE)
+        take_letters(mesh, end->berth);
+    end = find_road(mesh, number);
+    if (end == NULL || mesh->over)
+        return;
+    end->road.received += plane == PLANE_BULK;
+    take_message(mesh, end, plane, data, size);
+    end = find_road(mesh, number);
+    if (end != NULL && end->berth != BOARD_NONE)
+        take_letters(mesh, end->berth);
 }
 
 static void on_down(void *context, struct link *link, enum link_end how,
@@ -569,6 +574,11 @@ enum err mesh_dial(struct mesh *mesh, uint32_t number,
     return err;
 }
 
+void mesh_expect(struct mesh *mesh, bool soon)
+{
+    listener_expect(mesh->bell, soon);
+}
+
 /* --- life ----------------------------------------------------------------- */
 
 enum err mesh_new(const struct mesh_options *options, struct mesh **mesh)
@@ -592,6 +602,9 @@ enum err mesh_new(const struct mesh_options *options, struct mesh **mesh)
         err = codec_room_peers(&made->room);
     if (err == ERR_OK)
         err = timer_new(options->loop, drop_failed, made, &made->failing);
+    if (err == ERR_OK && options->board != NULL)
+        err = listener_new(options->loop, options->board, options->berth,
+                           BOARD_WORKER, on_bell, made, &made->bell);
     if (err == ERR_OK)
         err = link_hub_new(&links, &made->hub);
     if (err == ERR_OK)
@@ -607,6 +620,8 @@ const struct link_hub *mesh_end(struct mesh *mesh)
 {
     mesh->over = true;
     link_hub_stop_listening(mesh->hub);
+    listener_free(mesh->bell);
+    mesh->bell = NULL;
     while (mesh->ends != NULL)
         drop(mesh, mesh->ends);
     return mesh->hub;
@@ -617,6 +632,7 @@ void mesh_free(struct mesh *mesh)
     if (mesh == NULL)
         return;
     reject_log_end(&mesh->rejects);
+    listener_free(mesh->bell);
     while (mesh->ends != NULL)
         forget(mesh, mesh->ends);
     link_hub_free(mesh->hub);

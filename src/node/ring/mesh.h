@@ -11,8 +11,8 @@
  * read before there was a MEET), BEAT and PULSE.
  *
  * NEIGHBOURS.  Slices to a peer that shares a board with this one go as notes
- * of where they lie (lending.h); which berth is whose is known by the
- * incarnation in its MEET.
+ * of where they lie (lending.h), left on the board, too, if there is room
+ * (letters.h); which berth is whose is known by the incarnation in its MEET.
  *
  * WHO COMES IN.  Peers need the cluster's token; that of one worker, which
  * could only be that worker, is turned away here.  Whoever asks (`muster
@@ -95,6 +95,9 @@ uint64_t mesh_unsent(const struct mesh *mesh);
 /* For how long the machine there has not acknowledged what was sent; 0: it
  * has, or there is no such link. */
 time_us mesh_deaf_us(const struct mesh *mesh, uint32_t number);
+/* Somebody may leave something on the board soon, or (false) hardly: is it
+ * worth staying awake for?  (listener.h) */
+void mesh_expect(struct mesh *mesh, bool soon);
 /* Nothing comes of it any more; what is queued is still sent. */
 void mesh_close(struct mesh *mesh, uint32_t number);
 

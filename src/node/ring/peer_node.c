@@ -263,6 +263,7 @@ static void compute_done(void *context)
 {
     const struct event event = computed(context);
 
+    mesh_expect(((struct node *)context)->mesh, true);
     feed(context, &event);
 }
 
@@ -388,6 +389,7 @@ static void carry_out(struct node *node, const struct action *action)
     case ACTION_COMPUTE:
         if (compute_start(node->compute, &action->computation) != ERR_OK)
             give_up(node, "not enough memory to compute");
+        mesh_expect(node->mesh, compute_due(node->compute));
         return;
     case ACTION_CANCEL:
         compute_cancel(node->compute);
@@ -411,8 +413,7 @@ static void carry_out(struct node *node, const struct action *action)
 
 /* --- steps ---------------------------------------------------------------- */
 
-/* After a stop, messages may come before the alarm.  Vitals take system calls:
- * once for each pulse. */
+/* After a stop messages may come before the alarm.  Vitals: for each pulse. */
 static void look_at_self(struct node *node, time_us now)
 {
     struct pulse *const pulse = &node->core.pulse;
@@ -566,7 +567,6 @@ static enum err open_compute(struct node *node)
                                .isa = options->isa};
     err = compute_new(node->loop, options->brief, &shelf, options->threads,
                       compute_done, node, &node->compute);
-
     if (err == ERR_OK)
         CHECK(compute_chunks(node->compute) == options->core.chunks);
     return err;

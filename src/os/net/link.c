@@ -6,6 +6,7 @@
  * are watched by one sweeper per hub, which runs only while there is something
  * to watch.
  */
+#include <assert.h>
 #include <linux/tcp.h>
 #include <stdio.h>
 #include <string.h>
@@ -564,6 +565,15 @@ void link_close(struct link *link)
             conn_finish(link->conn[plane]);
     }
     link_sweep_soon(link->hub, LINK_SWEEP_MS);
+}
+
+uint64_t link_number(const struct link *link)
+{
+    uint64_t number;
+
+    static_assert(sizeof number <= LINK_COOKIE_BYTES, "a part of it");
+    memcpy(&number, link->cookie, sizeof number);
+    return number;
 }
 
 void *link_user(const struct link *link)

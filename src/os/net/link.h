@@ -153,6 +153,8 @@ time_us link_deaf_us(const struct link *link);
 /* No more events.  What is queued is still sent, for LINK_FINISH_US. */
 void link_close(struct link *link);
 
+/* The same at both ends, and drawn anew for each link. */
+uint64_t link_number(const struct link *link);
 void *link_user(const struct link *link);
 void link_set_user(struct link *link, void *user);
 /* The name on the peer's token; "" for a dialled link. */

@@ -69,18 +69,26 @@ struct board {
     uint32_t bells; /* 0: there are no notes. */
 };
 
-/* Layout: heads of rounds, heads of berths, the coordinator's bell, then bytes
- * of rounds and answers, all on pages of their own. */
+/* Layout: heads of rounds, heads of berths, the coordinator's bell, letters,
+ * then bytes of rounds and answers, all on pages of their own. */
 static size_t to_page(size_t size)
 {
     return (size + PAGE - 1) / PAGE * PAGE;
 }
 
-static size_t heads_size(const struct board_shape *shape)
+static size_t letters_at(const struct board_shape *shape)
 {
     return to_page(BOARD_ROUNDS * sizeof(struct round_head) +
                    shape->berths * sizeof(struct berth_head) +
                    sizeof(struct bell_head));
+}
+
+static size_t heads_size(const struct board_shape *shape)
+{
+    const size_t pairs = (size_t)shape->berths * shape->berths;
+
+    return letters_at(shape) +
+           (shape->letters ? to_page(pairs * sizeof(struct notes)) : 0);
 }
 
 static struct round_head *round_at(const struct board *board, uint64_t sequence)
@@ -408,23 +416,57 @@ bool board_bell_sleep(struct board *board, uint32_t berth, enum board_side side)
     return atomic_load(&head->rung) == 0;
 }
 
-bool board_note_leave(struct board *board, uint32_t berth, enum board_side to,
-                      const void *data, size_t size)
+/* False: there is no room. */
+static bool leave(struct notes *notes, const void *data, size_t size)
 {
-    struct notes *notes = &berth_at(board, berth)->notes[to];
     const uint64_t sequence =
         atomic_load_explicit(&notes->sequence, memory_order_relaxed);
     struct note *note = &notes->note[sequence % BOARD_NOTES];
 
-    /* Pairs with the release in board_note_take. */
-    if (board->bells == 0 || size == 0 || size > BOARD_NOTE_BYTES ||
+    /* Pairs with the release in take. */
+    if (size == 0 || size > BOARD_NOTE_BYTES ||
         sequence - atomic_load_explicit(&notes->taken, memory_order_acquire) >=
             BOARD_NOTES)
         return false;
     memcpy(note->bytes, data, size);
     note->size = (uint32_t)size;
-    /* Pairs with the acquire there. */
+    /* Pairs with the acquire in look. */
     atomic_store_explicit(&notes->sequence, sequence + 1, memory_order_release);
+    return true;
+}
+
+/* Is there any? */
+static bool look(const struct notes *notes, uint8_t bytes[BOARD_NOTE_BYTES],
+                 size_t *size)
+{
+    const uint64_t taken =
+        atomic_load_explicit(&notes->taken, memory_order_relaxed);
+    const struct note *left = &notes->note[taken % BOARD_NOTES];
+
+    *size = 0;
+    if (atomic_load_explicit(&notes->sequence, memory_order_acquire) == taken)
+        return false;
+    *size = *(const volatile uint32_t *)&left->size; /* Once: it may change. */
+    if (*size > BOARD_NOTE_BYTES)
+        *size = 0;
+    memcpy(bytes, left->bytes, *size);
+    return true;
+}
+
+static void take(struct notes *notes)
+{
+    const uint64_t taken =
+        atomic_load_explicit(&notes->taken, memory_order_relaxed);
+
+    atomic_store_explicit(&notes->taken, taken + 1, memory_order_release);
+}
+
+bool board_note_leave(struct board *board, uint32_t berth, enum board_side to,
+                      const void *data, size_t size)
+{
+    if (board->bells == 0 ||
+        !leave(&berth_at(board, berth)->notes[to], data, size))
+        return false;
     ring(board, berth, to);
     return true;
 }
@@ -433,17 +475,39 @@ size_t board_note_take(struct board *board, uint32_t berth,
                        enum board_side side, uint8_t note[BOARD_NOTE_BYTES])
 {
     struct notes *notes = &berth_at(board, berth)->notes[side];
-    const uint64_t taken =
-        atomic_load_explicit(&notes->taken, memory_order_relaxed);
-    const struct note *left = &notes->note[taken % BOARD_NOTES];
     size_t size;
 
-    if (atomic_load_explicit(&notes->sequence, memory_order_acquire) == taken)
-        return 0;
-    size = *(const volatile uint32_t *)&left->size; /* Once: it may change. */
-    if (size > BOARD_NOTE_BYTES)
-        size = 0;
-    memcpy(note, left->bytes, size);
-    atomic_store_explicit(&notes->taken, taken + 1, memory_order_release);
+    if (look(notes, note, &size))
+        take(notes);
     return size;
+}
+
+static struct notes *letters(const struct board *board, uint32_t from,
+                             uint32_t to)
+{
+    CHECK(from < board->shape.berths && to < board->shape.berths);
+    return (struct notes *)(void *)(board->memory + letters_at(&board->shape)) +
+           (size_t)to * board->shape.berths + from;
+}
+
+bool board_letter_leave(struct board *board, uint32_t from, uint32_t to,
+                        const void *data, size_t size)
+{
+    if (board->bells == 0 || !board->shape.letters ||
+        !leave(letters(board, from, to), data, size))
+        return false;
+    ring(board, to, BOARD_WORKER);
+    return true;
+}
+
+bool board_letter_look(const struct board *board, uint32_t from, uint32_t to,
+                       uint8_t note[BOARD_NOTE_BYTES], size_t *size)
+{
+    *size = 0;
+    return board->shape.letters && look(letters(board, from, to), note, size);
+}
+
+void board_letter_take(struct board *board, uint32_t from, uint32_t to)
+{
+    take(letters(board, from, to));
 }

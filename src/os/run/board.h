@@ -1,6 +1,9 @@
 /*
  * board.h - memory that a coordinator and the workers forked beside it share.
  *
+ * (Or that a ring's peers share: berths without a coordinator, which leave each
+ * other letters.)
+ *
  * What is large is written once and read where it lies; who wrote what and
  * where is said in a small message, left here as a note or sent over the link.
  * Heartbeats and death are the link's business as before.
@@ -34,6 +37,8 @@
  *            can know by then, if it takes all there are.  A bell
  *            only says: look at the notes.  Whoever is killed between leaving
  *            one and ringing has told nobody: so look at times without, too.
+ *            Letters, from one berth to another, are notes, too, of which the
+ *            reader looks at the first for as long as it likes.
  *   BOARD-5  Who rings writes `rung`, then reads `awake`; who lies down writes
  *            `awake`, then reads `rung`: one of the two sees the other.
  */
@@ -61,6 +66,7 @@ struct board_shape {
     uint32_t workers; /* That begin; other berths are for those who come. */
     size_t round_bytes;
     size_t answer_bytes;
+    bool letters; /* Each berth may write to each other one. */
 };
 
 MUST_CHECK enum err board_new(const struct board_shape *shape,
@@ -121,6 +127,16 @@ MUST_CHECK bool board_note_leave(struct board *board, uint32_t berth,
  * does not trust the other side takes BOARD_NOTES at a time, and no more. */
 size_t board_note_take(struct board *board, uint32_t berth,
                        enum board_side side, uint8_t note[BOARD_NOTE_BYTES]);
+/* The same from one berth to another, of a board that has letters; the bell
+ * that is rung is that berth's, as a worker. */
+MUST_CHECK bool board_letter_leave(struct board *board, uint32_t from,
+                                   uint32_t to, const void *data, size_t size);
+/* Is there one?  Then the first, which stays until it is taken; *size 0: it is
+ * none that anybody leaves. */
+bool board_letter_look(const struct board *board, uint32_t from, uint32_t to,
+                       uint8_t note[BOARD_NOTE_BYTES], size_t *size);
+void board_letter_take(struct board *board, uint32_t from, uint32_t to);
+
 /* Readable once somebody has rung; -1: there are no notes.  The coordinator
  * has one for all berths. */
 int board_bell(const struct board *board, uint32_t berth, enum board_side side);

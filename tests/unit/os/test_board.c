@@ -272,6 +272,52 @@ static bool rings(const struct board *board, enum board_side side, int wait_ms)
     return poll(&bell, 1, wait_ms) == 1;
 }
 
+/* From each berth to each: a first one stays until it is taken, and bells are
+ * those of who is written to. */
+static void test_letters(void **state)
+{
+    const struct board_shape shape = {.berths = 3, .letters = true};
+    struct board *board = NULL;
+    struct board *without = board_of(2);
+    uint8_t note[BOARD_NOTE_BYTES] = {0};
+    size_t size;
+
+    (void)state;
+    assert_int_equal(board_new(&shape, &board), ERR_OK);
+    for (uint32_t pair = 0; pair < 9; pair++)
+        for (uint32_t i = 0; i < BOARD_NOTES; i++) {
+            const uint32_t letter = pair * 100 + i;
+
+            assert_true(board_letter_leave(board, pair / 3, pair % 3, &letter,
+                                           sizeof letter));
+        }
+    assert_false(board_letter_leave(board, 0, 1, "more", 5));
+    for (uint32_t pair = 0; pair < 9; pair++) {
+        for (uint32_t i = 0; i < BOARD_NOTES; i++) {
+            const uint32_t letter = pair * 100 + i;
+
+            for (uint32_t turn = 0; turn < 2; turn++) {
+                assert_true(
+                    board_letter_look(board, pair / 3, pair % 3, note, &size));
+                assert_int_equal(size, sizeof letter);
+                assert_memory_equal(note, &letter, sizeof letter);
+            }
+            board_letter_take(board, pair / 3, pair % 3);
+        }
+        assert_false(board_letter_look(board, pair / 3, pair % 3, note, &size));
+    }
+    for (uint32_t berth = 0; berth < 3; berth++) {
+        struct pollfd bell = {.fd = board_bell(board, berth, BOARD_WORKER),
+                              .events = POLLIN};
+
+        assert_int_equal(poll(&bell, 1, 0), 1);
+    }
+    assert_false(board_letter_leave(without, 0, 1, "one", 4));
+    assert_false(board_letter_look(without, 0, 1, note, &size));
+    board_free(board);
+    board_free(without);
+}
+
 /* BOARD-4: so many at a time, in their order, each way by itself, none that is
  * too long. */
 static void test_notes_are_left_and_taken(void **state)
@@ -470,6 +516,7 @@ int main(void)
         cmocka_unit_test(test_a_berth_is_reset),
         cmocka_unit_test(test_handover_has_no_race),
         cmocka_unit_test(test_notes_are_left_and_taken),
+        cmocka_unit_test(test_letters),
         cmocka_unit_test(test_bells_say_look),
         cmocka_unit_test(test_a_reset_voids_notes),
         cmocka_unit_test(test_no_ring_is_lost),
