@@ -400,6 +400,9 @@ static void on_saved(struct ring_world *world, uint32_t node)
 
     CHECK(store_save(&at->disk.disk, at->save.bytes, at->save.size,
                      &at->saved) == ERR_OK);
+    world->counted.saves++;
+    if (at->save.step > world->saved_step)
+        world->saved_step = at->save.step;
     ring_tell(
         world, node,
         (struct event){.kind = EVENT_CHECKPOINTED, .step = at->save.step});

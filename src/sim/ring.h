@@ -81,8 +81,10 @@ struct ring_result {
     uint64_t lent;       /* Slices that were lent, not sent, ... */
     uint64_t stepped;    /* ... and of these of the model, not of sums. */
     uint64_t coordinates, slices, state_bytes, views, merges, doubts;
-    uint64_t rounds; /* Summed over peers. */
-    uint32_t named;  /* TRACE_POISON of the node that was flipped. */
+    uint64_t rounds;      /* Summed over peers. */
+    uint64_t saves;       /* Likewise. */
+    uint32_t unsaved_max; /* Steps that somebody was ahead of all disks. */
+    uint32_t named;       /* TRACE_POISON of the node that was flipped. */
     uint32_t steps_min, steps_max; /* Of those who ended. */
     uint64_t first_round; /* Event by which the first one was opened. */
 };

@@ -23,6 +23,14 @@ static void check_weights(struct ring_world *world, uint32_t node,
                         step);
 }
 
+static void note_unsaved(struct ring_world *world, uint32_t step)
+{
+    uint32_t *const most = &world->counted.unsaved_max;
+
+    if (step > world->saved_step && step - world->saved_step > *most)
+        *most = step - world->saved_step;
+}
+
 void ring_check_trace(struct ring_world *world, uint32_t node,
                       const struct trace *trace)
 {
@@ -41,6 +49,7 @@ void ring_check_trace(struct ring_world *world, uint32_t node,
                             "CHECK-R5: p%u goes back to step %u", node,
                             trace->key.step);
         at->committed = trace->key.step;
+        note_unsaved(world, at->committed);
     }
     if (trace->kind == TRACE_BANNED)
         checker_violate(&world->base.checker, "p%u shuts %s out", node,

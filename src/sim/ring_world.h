@@ -93,6 +93,7 @@ struct ring_world {
     const struct ring_options *options;
     struct world base; /* Time, heap, oracle, evaluators, digest, checker. */
     struct ring_result counted;
+    uint32_t saved_step; /* The newest that is on anybody's disk. */
     struct ring_node nodes[RING_NODES_MAX];
     struct ring_conn *conns;
     size_t conn_count, conn_capacity;

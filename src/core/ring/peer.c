@@ -347,6 +347,25 @@ static void wait_for_owners(struct peer *p, struct actions *actions)
         give_up_waiting(p, actions);
 }
 
+/* All of a machine have one disk, and one state at the same step: where they
+ * step it for each other they save it in turn, so that the newest is no older
+ * than if all did.  Nobody's is older than `checkpoint_us`, which is everyone's
+ * own, or than all turns; who was in another view, or busy, is still behind and
+ * saves then. */
+bool peer_saves(const struct peer *p)
+{
+    const struct ledger *const ledger = &p->trainer.ledger;
+    const uint32_t step = p->trainer.optim.step;
+    const uint32_t every = ledger->options.checkpoint_steps;
+
+    if (!trainer_checkpoint_due(&p->trainer, p->now))
+        return false;
+    return !p->together || ledger->options.sync ||
+           p->now - ledger->checkpoint_at >= ledger->options.checkpoint_us ||
+           (step - ledger->checkpoint_step) / p->view.count >= every ||
+           step / every % p->view.count == p->view.self;
+}
+
 void peer_next(struct peer *p, struct actions *actions)
 {
     const bool boundary = trainer_at_boundary(&p->trainer);
@@ -368,8 +387,7 @@ void peer_next(struct peer *p, struct actions *actions)
         return;
     }
     if (p->options.trainer.kept && boundary &&
-        !ledger_waits(&p->trainer.ledger) &&
-        trainer_checkpoint_due(&p->trainer, p->now)) {
+        !ledger_waits(&p->trainer.ledger) && peer_saves(p)) {
         const struct checkpoint head = peer_head(p);
 
         trainer_checkpoint(&p->trainer, &head, p->now, actions);

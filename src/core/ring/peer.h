@@ -285,6 +285,7 @@ struct peer {
     struct exchange here, early; /* This round's, and the next one's. */
     double *sums;
     struct share share;
+    bool together; /* All of the view have stepped the model for each other. */
 
     bool *away;            /* By home: it was told that nobody has it here. */
     time_us lacking_since; /* TIME_NEVER: nothing is lacking. */

@@ -29,6 +29,8 @@ __attribute__((format(printf, 4, 5))) void peer_end(struct peer *p,
 void peer_next(struct peer *p, struct actions *actions);
 /* A view begins: which owners of private rows are back that were missed. */
 void peer_welcome_home(struct peer *p, struct actions *actions);
+/* Is a checkpoint due, and is it this peer's turn to save it? */
+bool peer_saves(const struct peer *p);
 /* Whose journal and checkpoint. */
 struct checkpoint peer_head(const struct peer *p);
 

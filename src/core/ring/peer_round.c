@@ -457,15 +457,17 @@ static bool decode(struct peer *p, bool *good, struct actions *actions)
 static enum trainer_next feed(struct peer *p, bool good)
 {
     const struct slice_shape shape = shape_of(p, dims_of(p));
+    const uint64_t steppers = exchange_steppers(&p->here, &shape);
     struct total total = {.sums = p->sums,
                           .exactness = EXACT_BITWISE,
                           .rescale = 1,
                           .answered = p->view.count,
                           .chunks = p->options.chunks,
                           .attempts = p->key.attempt,
-                          .gathered = exchange_steppers(&p->here, &shape) != 0};
+                          .gathered = steppers != 0};
     const struct tally sum = {.dims = dims_of(p), .loss = p->here.total.loss};
 
+    p->together = (uint32_t)__builtin_popcountll(steppers) == p->view.count;
     total.loss = tally_loss_value(&sum, p->trainer.exponent);
     if (!good || !isfinite(total.loss))
         return TRAINER_RANGE;
@@ -495,8 +497,7 @@ static struct record receipt(struct peer *p)
 static bool is_urgent(const struct peer *p)
 {
     return p->trainer.ledger.options.sync || p->stopping || p->leaving ||
-           trainer_done(&p->trainer) ||
-           trainer_checkpoint_due(&p->trainer, p->now);
+           trainer_done(&p->trainer) || peer_saves(p);
 }
 
 static void commit(struct peer *p, struct actions *actions)

@@ -228,6 +228,70 @@ static void test_every_point(void **state)
     }
 }
 
+/* --- disks ---------------------------------------------------------------- */
+
+#define LONGER 24u
+
+static void saving_case(struct sim_case *test, struct ring_options *ring)
+{
+    share_case(test, ring, 4, 4);
+    with(test, OPTIM_MOMENTUM);
+    test->options.optim.steps = LONGER;
+    test->options.chunk_us = 20000; /* A checkpoint is written within a step. */
+}
+
+/* One of four at a time, and all in the end, and yet some disk is as near as if
+ * all saved; peers of two machines all do. */
+static void test_saved_in_turn(void **state)
+{
+    struct sim_case test;
+    struct ring_options ring;
+    struct ring_result turns, all;
+    struct sim_result result;
+
+    (void)state;
+    saving_case(&test, &ring);
+    passes(&ring, &turns, &result);
+    ring.machines = 2;
+    passes(&ring, &all, &result);
+    assert_int_equal(turns.finished, 4);
+    assert_int_equal(all.finished, 4);
+    assert_in_range(turns.saves, LONGER / 2, LONGER / 2 + 4);
+    assert_in_range(all.saves, 4 * (LONGER / 2 - 1), 4 * (LONGER / 2));
+    assert_int_equal(turns.unsaved_max, all.unsaved_max);
+    sim_case_close(&test);
+}
+
+/* Nobody is left, wherever they are: from their disks they go on, and no
+ * further back than if each had saved; whose turn it was may be dead. */
+static void test_all_killed(void **state)
+{
+    struct sim_case test;
+    struct ring_options ring;
+    struct ring_result counted;
+    struct sim_result result;
+    struct ring_fault script[5];
+    uint64_t to;
+
+    (void)state;
+    saving_case(&test, &ring);
+    passes(&ring, &counted, &result);
+    to = result.events;
+    for (uint64_t event = counted.first_round; event < to; event += 17) {
+        script[0] = (struct ring_fault){
+            .kind = RING_KILL, .event = event / 2, .node = event % 4};
+        for (uint32_t i = 0; i < 4; i++)
+            script[1 + i] = (struct ring_fault){
+                .kind = RING_KILL, .event = event, .node = i};
+        ring.script = event % 2 == 0 ? script : script + 1;
+        ring.script_count = event % 2 == 0 ? 5 : 4;
+        passes(&ring, &counted, &result);
+        assert_true(counted.finished > 0);
+        assert_true(counted.unsaved_max <= 3);
+    }
+    sim_case_close(&test);
+}
+
 /* --- memory that changes -------------------------------------------------- */
 
 /* The momentum of who steps coordinate 0 for others, before it has or after: if
@@ -314,6 +378,8 @@ int main(void)
         cmocka_unit_test(test_not_shared),
         cmocka_unit_test(test_mixed),
         cmocka_unit_test(test_every_point),
+        cmocka_unit_test(test_saved_in_turn),
+        cmocka_unit_test(test_all_killed),
         cmocka_unit_test(test_memory_changes),
         cmocka_unit_test(test_planted),
     };
