@@ -287,7 +287,7 @@ static void test_join_refusals(void **state)
     (void)state;
     assert_non_null(mkdtemp(folder));
     assert_int_equal(job_join(&options, folder, why), MUSTER_FAILED);
-    assert_non_null(strstr(why, "`muster train --resume=/tmp/muster-join."));
+    assert_non_null(strstr(why, "none was begun"));
     assert_int_equal(rmdir(folder), 0);
     assert_int_equal(job_join(&options, NULL, why), MUSTER_BAD_OPTION);
     assert_int_equal(job_join(&options, "nowhere", why), MUSTER_BAD_OPTION);
