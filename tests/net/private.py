@@ -145,6 +145,7 @@ def columns(tap):
     text = {"ab.csv": "a,b,y\n" + rows, "ba.csv": "b,a,y\n3,3,1\n" + rows,
             "abz.csv": "a,b,z\n4,3,1\n" + rows, "none.csv": "5,3,1\n" + rows,
             "more.csv": "a,b,y\n6,6,0\n" + rows,
+            "gap.csv": "a,e,b,y\n" + "".join(f"{i % 5},,{i % 3},{i % 2}\n" for i in range(CHUNK)),
             "yes.csv": "a,b,y\n" + "1,2,yes\n2,1,no\n" * CHUNK,
             "words.csv": "a,b,y\n" + "1,red,0\n2,blue,1\n" * CHUNK}
     for name, what in text.items():
@@ -154,6 +155,7 @@ def columns(tap):
     wait_for(lambda: (status("columns") or {}).get("files") == 1, "one file")
     for name, words in (("ba.csv", "other names, or another order"),
                         ("abz.csv", "other names, or another order"),
+                        ("gap.csv", "the field is empty"),
                         ("none.csv", "only one side has names"),
                         ("words.csv", "columns of words cannot be private"),
                         ("yes.csv", "columns of words cannot be private")):

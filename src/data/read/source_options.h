@@ -58,6 +58,8 @@ struct source_options {
     bool scaling_implied;    /* ... which nobody asked for: not of images, nor
                                 a reason to refuse other rows. */
     enum missing missing;    /* Tables: fields that are not there. */
+    bool shares;             /* Others have rows of the same columns: empty ones
+                                stay, as they may not be there. */
     bool unlabelled;         /* Rows need no labels: they may be NaN. */
     /* Applied if it was fitted (test sets); else fitted to the rows, whatever
      * they are read from but generators.  The caller closes it.  NULL: of no

@@ -6,6 +6,7 @@
 #include "data/read/table_notes.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -163,6 +164,13 @@ void table_note_codes(const struct source_options *options,
     }
 }
 
+/* Because there is no value in it? */
+static bool is_left_out(const struct csv *csv, uint32_t col)
+{
+    return csv->wanted.empty != NULL && csv->wanted.empty[col] &&
+           csv->columns.role[col] == COLUMN_UNUSED;
+}
+
 /* The first column without a name, or their number.  Names lie one after the
  * other, so whoever asks for each by its number goes through all of them. */
 static uint32_t first_nameless(const struct csv *csv)
@@ -170,11 +178,63 @@ static uint32_t first_nameless(const struct csv *csv)
     uint32_t col = 1; /* The first may well be: pandas' index. */
     const char *name = csv_name(csv, col);
 
-    while (col < csv->cols && name[0] != '\0') {
+    while (col < csv->cols && (name[0] != '\0' || is_left_out(csv, col))) {
         name += strlen(name) + 1;
         col++;
     }
     return col;
+}
+
+void table_note_empty(const struct source_options *options,
+                      const struct csv *csv)
+{
+    uint32_t count = 0, first = 0;
+
+    for (uint32_t i = csv->cols; i-- > 0;)
+        if (is_left_out(csv, i)) {
+            first = i;
+            count++;
+        }
+    if (count == 1)
+        source_note(options, "%s: %s has no value in any row and is left out",
+                    source_shown(options), csv_shown(csv, first).text);
+    else if (count > 1)
+        source_note(options,
+                    "%s: %u columns have no value in any row and are left out, "
+                    "the first is %s",
+                    source_shown(options), count, csv_shown(csv, first).text);
+}
+
+static bool has_no_number(const struct frame_column *column, uint32_t rows)
+{
+    uint32_t i = 0;
+
+    while (!column->categorical && i < rows && isnan(column->number[i]))
+        i++;
+    return !column->categorical && i == rows;
+}
+
+void table_note_meanless(const struct source_options *options,
+                         const struct frame *frame)
+{
+    uint32_t count = 0, first = 0;
+
+    for (uint32_t i = frame->csv.cols; i-- > 0;) {
+        const uint32_t role = frame->csv.columns.role[i];
+
+        if (role < COLUMN_FEATURES &&
+            has_no_number(&frame->column[role], frame->rows)) {
+            first = i;
+            count++;
+        }
+    }
+    if (count > 0)
+        source_note(options,
+                    "%s: %u column%s no value in any row and %s 0 throughout, "
+                    "the first is %s; --drop leaves it out",
+                    source_shown(options), count,
+                    count == 1 ? " has" : "s have", count == 1 ? "is" : "are",
+                    csv_shown(&frame->csv, first).text);
 }
 
 /* A header that looks like a row may be one. */

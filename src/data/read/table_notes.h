@@ -19,6 +19,13 @@ void table_note_codes(const struct source_options *options,
 /* The header looks like a row; `again` is the survey's. */
 void table_note_header(const struct source_options *options,
                        const struct csv *csv, uint32_t again);
+/* Which columns are left out because nothing is in them. */
+void table_note_empty(const struct source_options *options,
+                      const struct csv *csv);
+/* Of rows that are no text: which of them are filled with 0, since there is
+ * nothing to take a mean or a median of. */
+void table_note_meanless(const struct source_options *options,
+                         const struct frame *frame);
 /* Which columns became categories because of what is in them. */
 void table_note_words(const struct source_options *options,
                       const struct frame *frame);

@@ -95,8 +95,11 @@ enum err table_encode(const struct source_options *options,
     enum err err = ERR_OK;
 
     stage->image = frame->image;
-    if (encoder->kind != ENCODER_TABLE)
+    if (encoder->kind != ENCODER_TABLE) {
         err = encoder_fit(encoder, frame, &how, why);
+        if (err == ERR_OK && without == NULL)
+            table_note_meanless(options, frame);
+    }
     if (err == ERR_OK)
         err = encoder_apply(encoder, frame, stage, &unknown, why);
     if (err == ERR_OK && without == NULL)
@@ -168,6 +171,7 @@ static enum err look_first(const struct source_options *options,
         err = survey_read(&source, how, survey, why);
     text_close(&source);
     how->survey = survey;
+    how->wanted.empty = options->shares ? NULL : survey->empty;
     how->header = survey->header ? HEADER_YES : HEADER_NO;
     return err;
 }
@@ -203,9 +207,12 @@ static enum err read_frame(const struct source_options *options, char separator,
         err = open_text(options, text, &source, why);
     if (err == ERR_OK)
         err = frame_read(&source, &how, frame, why);
-    if (err == ERR_OK)
+    if (err == ERR_OK) {
         table_note_header(options, &frame->csv,
                           how.survey != NULL ? survey.again : frame->csv.cols);
+        table_note_empty(options, &frame->csv);
+        frame->csv.wanted.empty = NULL; /* The survey's. */
+    }
     text_close(&source);
     survey_close(&survey);
     mem_free(kinds);

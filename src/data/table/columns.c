@@ -270,18 +270,29 @@ static enum err drop_columns(const struct csv *csv, const char *list,
     return ERR_OK;
 }
 
-/* Whatever is left is a feature. */
-static enum err train_columns(const struct csv *csv, const char *drop,
-                              bool label_last, struct columns *columns,
-                              struct why *why)
+/* Without a value in any row. */
+static bool is_empty(const struct columns_wanted *wanted, uint32_t col)
 {
+    return wanted->empty != NULL && wanted->empty[col];
+}
+
+/* Whatever is left is a feature.  A separator behind every row, as spreadsheets
+ * write it, makes a last column without name and values; one with a name may
+ * well be the labels that somebody has yet to fill in. */
+static enum err train_columns(const struct csv *csv,
+                              const struct columns_wanted *wanted,
+                              struct columns *columns, struct why *why)
+{
+    const bool label_last = wanted->label == NULL;
     bool *const dropped = mem_new(csv->cols, sizeof *dropped);
-    enum err err = dropped == NULL ? say_nomem(why)
-                                   : drop_columns(csv, drop, dropped, why);
+    enum err err = dropped == NULL
+                       ? say_nomem(why)
+                       : drop_columns(csv, wanted->drop, dropped, why);
     uint32_t last = csv->cols;
 
     while (err == ERR_OK && dropped != NULL && label_last && last-- > 0) {
-        if (columns->role[last] != COLUMN_UNUSED || dropped[last])
+        if (columns->role[last] != COLUMN_UNUSED || dropped[last] ||
+            (is_empty(wanted, last) && csv_name(csv, last)[0] == '\0'))
             continue;
         columns->role[last] = COLUMN_LABEL;
         columns->label = last;
@@ -293,7 +304,8 @@ static enum err train_columns(const struct csv *csv, const char *drop,
             err =
                 why_set(why, ERR_SHAPE,
                         "--drop: column %u is the label or the weight", i + 1);
-        else if (!dropped[i] && columns->role[i] == COLUMN_UNUSED)
+        else if (!dropped[i] && columns->role[i] == COLUMN_UNUSED &&
+                 !is_empty(wanted, i))
             columns->role[i] = columns->features++;
     }
     mem_free(dropped);
@@ -360,8 +372,7 @@ static enum err assign(const struct csv *csv,
     if (err != ERR_OK)
         return err;
     if (wanted->known == NULL)
-        return train_columns(csv, wanted->drop, wanted->label == NULL, columns,
-                             why);
+        return train_columns(csv, wanted, columns, why);
     return match(csv, wanted->known, unlabelled, columns, why);
 }
 

@@ -48,6 +48,9 @@ struct columns_wanted {
                            the schema, or the last. */
     const char *weight; /* Of a training table; NULL: rows weigh the same. */
     const char *drop;   /* With commas; NULL: none. */
+    const bool *empty;  /* Of a training table: columns without a value in any
+                           row are of no use, and no label if they have no
+                           name; NULL: there are none. */
     const struct schema *known; /* Match it; NULL: this is a training table. */
 };
 

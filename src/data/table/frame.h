@@ -52,6 +52,7 @@ struct survey {
         uint64_t numbers, disguised, booleans, words, missing;
     } * column;
     bool header;
+    bool *empty;    /* cols: nothing but missing fields. */
     uint32_t again; /* The first column whose field of the first line is one
                        of its others, too; cols: none. */
 };

@@ -31,6 +31,7 @@ struct surveyor {
 void survey_close(struct survey *survey)
 {
     mem_free(survey->column);
+    mem_free(survey->empty);
     *survey = (struct survey){0};
 }
 
@@ -111,8 +112,9 @@ static enum err begin(struct surveyor *surveyor,
     survey->column = mem_new(csv->cols, sizeof *survey->column);
     surveyor->came = mem_new(csv->cols, sizeof *surveyor->came);
     surveyor->first = mem_new(csv->cols, sizeof *surveyor->first);
+    survey->empty = mem_new(csv->cols, sizeof *survey->empty);
     if (survey->column == NULL || surveyor->came == NULL ||
-        surveyor->first == NULL)
+        surveyor->first == NULL || survey->empty == NULL)
         return why_set(why, ERR_NOMEM, "out of memory");
     name = csv->names;
     for (uint32_t i = 0; i < csv->cols; i++) {
@@ -188,6 +190,13 @@ static uint32_t first_again(const struct surveyor *surveyor)
     return col;
 }
 
+static bool holds_nothing(const struct survey_column *fields)
+{
+    return fields->missing > 0 && fields->numbers == 0 &&
+           fields->disguised == 0 && fields->booleans == 0 &&
+           fields->words == 0;
+}
+
 static bool is_empty(struct span line)
 {
     while (line.size > 0 && *line.at == ' ') {
@@ -243,6 +252,8 @@ enum err survey_read(struct text_source *source,
         for (uint32_t i = 0;
              surveyor.first != NULL && !made.header && i < made.cols; i++)
             count_field(&made.column[i], surveyor.first[i]);
+        for (uint32_t i = 0; i < made.cols; i++)
+            made.empty[i] = holds_nothing(&made.column[i]);
         *survey = made;
     } else {
         survey_close(&made);

@@ -152,6 +152,7 @@ static enum err look(struct enrol *enrol)
     enum err err;
 
     rows.pool = enrol->pool;
+    rows.shares = true;
     rows.storage = "f32";
     rows.regression = true;
     rows.encoder = &encoder;
@@ -210,6 +211,7 @@ static enum err place(struct enrol *enrol, const struct roll_schema *schema)
     if (err == ERR_OK)
         err = dataset_set_labels(&like, labels, schema->label_count);
     rows.pool = enrol->pool;
+    rows.shares = true;
     rows.like = &like;
     rows.chunk_rows = schema->chunk_rows;
     rows.intercept = schema->intercept;
