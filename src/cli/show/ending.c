@@ -5,6 +5,7 @@
 #include "cli/show/ending.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -310,26 +311,40 @@ void ending_text(const struct run *run, const struct train_result *result)
                     stdout);
 }
 
+/* Do they say the same, but for figures? */
+static bool is_alike(const char *one, const char *other)
+{
+    while (*one == *other && *one != '\0' &&
+           strchr("(0123456789", *one) == NULL)
+        one++, other++;
+    return *one == *other || (isdigit((unsigned char)*one) != 0 &&
+                              isdigit((unsigned char)*other) != 0);
+}
+
+/* The table has figures of rows held out, and the sentence its own. */
 void ending_folds(const struct setup *setup, const struct trial *trial)
 {
     const char *nothing = NULL;
-    uint32_t slow = 0, idle = 0;
+    uint32_t slow = 0, idle = 0, first = 0;
 
     for (uint32_t i = 0; i < trial->folds; i++) {
         const struct fold *const fold = &trial->fold[i];
 
         slow += fold->end == OPTIM_STEPS || fold->end == OPTIM_STALLED;
-        idle += fold->nothing[0] != '\0';
-        if (nothing == NULL && fold->nothing[0] != '\0')
+        if (nothing == NULL && fold->nothing[0] != '\0') {
             nothing = fold->nothing;
+            first = i;
+        }
+        idle += nothing != NULL && is_alike(fold->nothing, nothing);
     }
     if (slow > 0 && setup_family(setup)->converges)
         columns_slow_text(setup);
     if (nothing != NULL && trial->folds == 1)
-        (void)printf("           %s\n", nothing);
+        (void)printf("           on the rows it was taught: %s\n", nothing);
     else if (nothing != NULL)
-        (void)printf("           in %u of %u folds: %s\n", idle, trial->folds,
-                     nothing);
+        (void)printf("           in %u of %u folds (figures are those of fold "
+                     "%u on the rows it was taught): %s\n",
+                     idle, trial->folds, first + 1, nothing);
 }
 
 /* What muster_info says of it, too, but for what only metrics tell. */
