@@ -44,3 +44,6 @@ said three.csv --class-weight no=1,yes=2
 awk -F, -v OFS=, 'NR % 50 == 7 { $3 = "perhaps" } 1' three.csv >more.csv
 said more.csv
 "$MUSTER" train three.csv -q --format json --scale standard | python3 -c 'import json, sys; print(json.load(sys.stdin).get("warning"))'
+echo "--- but not who finds a third of three classes that are equally frequent, each in part"
+seq 0 59 | awk 'BEGIN { print "a,b,y" } { print $1 "," $1 % 7 "," $1 % 3 }' >even.csv
+"$MUSTER" train even.csv -q | grep 'no better\|^train'

@@ -244,7 +244,9 @@ const char *constant_sentence(const struct setup *setup,
 
 /* Who is right of as many rows as there are of the most frequent class, and of
  * the classes finds one whole and no other, says that one only.  Recall is that
- * of the second of two classes, or the mean of more. */
+ * of the second of two classes, or the mean of more; then, as classes that are
+ * equally frequent are found in part as well as one of them whole, precision
+ * tells: of one class it is its share, of those never said 0. */
 static bool says_one(const struct constant *constant, uint32_t classes,
                      const struct metrics *metrics)
 {
@@ -253,7 +255,9 @@ static bool says_one(const struct constant *constant, uint32_t classes,
         return false;
     return classes == 2
                ? metrics->recall == 0 || metrics->recall == 1
-               : fabs(metrics->recall * constant->present - 1) < ROUNDING;
+               : fabs(metrics->recall * constant->present - 1) < ROUNDING &&
+                     fabs(metrics->precision * constant->present -
+                          constant->share) < ROUNDING;
 }
 
 const char *constant_class_sentence(const struct setup *setup,
