@@ -390,7 +390,8 @@ def pipes():
 
 
 DISGUISES = [  # What pandas writes where a column was never converted.
-    ("162,435", "a number with marks between its thousands"),
+    ("162,435", "a number with a comma between its thousands or before its decimals"),
+    ("1,162,435", "a number with marks between its thousands"),
     ("3,5", "a number with a decimal comma"),
     ("$12", "an amount of money"),
     ("45%", "a percentage"),

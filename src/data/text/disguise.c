@@ -116,11 +116,17 @@ static bool has_decimal_comma(struct span text)
     return digits_of(text) == text.size;
 }
 
+/* 1,234 may be either, and whoever takes it for the wrong one is off by a
+ * factor of 1000; 0,250 may not. */
 static const char *written_oddly(struct span text)
 {
-    return is_grouped(text) ? "a number with marks between its thousands"
-           : has_decimal_comma(text) ? "a number with a decimal comma"
-                                     : NULL;
+    const bool grouped = is_grouped(text) && *text.at != '0';
+
+    if (has_decimal_comma(text))
+        return grouped ? "a number with a comma between its thousands or "
+                         "before its decimals"
+                       : "a number with a decimal comma";
+    return grouped ? "a number with marks between its thousands" : NULL;
 }
 
 static bool is_amount(struct span text)

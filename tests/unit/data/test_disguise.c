@@ -29,10 +29,11 @@ static void all_are(const char *what, const char *const *texts)
 static void test_numbers(void **state)
 {
     static const char *const thousands[] = {
-        "162,435",      "1,234,567.5", "1.234.567", "1.234,5",
-        "-1,234",       "(12,000)",    "1 234",     "1'234'567",
-        "1\302\240234", "12_000_000",  NULL};
-    static const char *const commas[] = {"3,5", "0,25", ",5", "-12,50", NULL};
+        "1,234,567.5", "1.234.567",    "1.234,5",    "1 234",
+        "1'234'567",   "1\302\240234", "12_000_000", NULL};
+    static const char *const either[] = {"162,435", "-1,234", "(12,000)", NULL};
+    static const char *const commas[] = {"3,5",    "0,25",   ",5",
+                                         "-12,50", "-0,250", NULL};
     static const char *const money[] = {"$12",
                                         "$1,234.50",
                                         "-$3",
@@ -51,6 +52,9 @@ static void test_numbers(void **state)
 
     (void)state;
     all_are("a number with marks between its thousands", thousands);
+    all_are("a number with a comma between its thousands or before its "
+            "decimals",
+            either);
     all_are("a number with a decimal comma", commas);
     all_are("an amount of money", money);
     all_are("a percentage", parts);
