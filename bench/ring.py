@@ -15,12 +15,13 @@ in memory (FOLDER=... to see a disk).
 
 gloo: all_reduce of as many fp32 and int64, as many processes, one thread each;
 the slowest process of each call counts.  It adds, and nothing else: no
-gradient, no update.  TORCH=python3 with torch; without it our figures stand
-alone.  All hashes must be one."""
+gradient, no update.  TORCH=python3 with torch, or none; without it our figures
+stand alone.  All hashes must be one."""
 
 import json
 import os
 import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -75,6 +76,12 @@ def gloo_rank(rank, port, d):
 
 
 def has_torch():
+    """TORCH=none: nobody wants it.  Another name that is no program is a slip."""
+    if TORCH == "none":
+        return False
+    if shutil.which(TORCH) is None:
+        sys.exit(f"ring.py: TORCH={TORCH}: no such program; a python3 with torch, "
+                 "or none")
     return subprocess.run([TORCH, "-c", "import torch.distributed"],
                           stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL).returncode == 0
