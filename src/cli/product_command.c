@@ -320,17 +320,38 @@ static double small_rows_error(const struct product *product,
     return result->stats.worst_residual * product->setup.uneven;
 }
 
+/* The code that the last columns were computed by: whoever was gone by then is
+ * not waited for. */
+static uint32_t last_enough(const struct product *product,
+                            const struct train_result *result)
+{
+    const struct setup *const setup = &product->setup;
+
+    return result->stats.slots > 0
+               ? result->stats.enough
+               : code_spec_enough(&setup->code, setup->slots);
+}
+
+static uint32_t last_slots(const struct product *product,
+                           const struct train_result *result)
+{
+    return result->stats.slots > 0 ? result->stats.slots : product->setup.slots;
+}
+
 static void show_json(const struct product *product,
                       const struct train_result *result, const char *path)
 {
     const struct setup *setup = &product->setup;
     char hash[DIGEST_TEXT];
     json_t *const object = json_pack(
-        "{s:I, s:I, s:I, s:s, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:s}", "rows",
-        (json_int_t)setup->data.rows, "inner", (json_int_t)setup->data.cols,
-        "columns", (json_int_t)setup->optim.steps, "code", setup->code.name,
-        "workers", (json_int_t)setup->slots, "enough",
-        (json_int_t)code_spec_enough(&setup->code, setup->slots), "seconds",
+        "{s:I, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:I, "
+        "s:s}",
+        "rows", (json_int_t)setup->data.rows, "inner",
+        (json_int_t)setup->data.cols, "columns", (json_int_t)setup->optim.steps,
+        "code", setup->code.name, "workers", (json_int_t)setup->slots, "enough",
+        (json_int_t)code_spec_enough(&setup->code, setup->slots),
+        "workers_at_end", (json_int_t)last_slots(product, result),
+        "enough_at_end", (json_int_t)last_enough(product, result), "seconds",
         json_number(result->elapsed_s), "residual",
         json_number(result->stats.worst_residual), "small_rows_error",
         json_number(small_rows_error(product, result)), "approximate",
@@ -352,17 +373,21 @@ static void show_text(const struct product *product,
     const struct setup *setup = &product->setup;
     const uint32_t columns = setup->optim.steps;
     const double limit = code_spec_residual_max(&setup->code);
-    char each[48] = "none of them now";
+    const uint32_t enough = code_spec_enough(&setup->code, setup->slots);
+    const uint32_t still = last_enough(product, result);
+    const uint32_t left = last_slots(product, result);
+    char each[48] = "none of them now", end[48] = "";
 
     /* Those of an earlier life took their time then. */
     if (product->begun && product->first < columns)
         (void)snprintf(each, sizeof each, "%.3f s a column",
                        result->elapsed_s / (columns - product->first));
+    if (left != setup->slots || still != enough)
+        (void)snprintf(end, sizeof end, ", %u of %u at the end", still, left);
     (void)printf("product    %u by %u in %.3f s, %s; code %s, %u of %u "
-                 "answers\n",
+                 "answers%s\n",
                  setup->data.rows, columns, result->elapsed_s, each,
-                 setup->code.name, code_spec_enough(&setup->code, setup->slots),
-                 setup->slots);
+                 setup->code.name, enough, setup->slots, end);
     (void)printf("residual   %.1e at worst", result->stats.worst_residual);
     if (result->stats.exactness[EXACT_APPROX] > 0)
         (void)printf("; more than %.0e is class approx", limit);

@@ -97,3 +97,5 @@ try A.npy B.npy out.npy --listen 127.0.0.1:0
 try huge.npy huge_b.npy out.npy
 ls out.*
 "$MUSTER" product --help
+echo "--- the code that the last columns were computed by"
+"$MUSTER" product A.npy B.npy end.npy --code uncoded -n 3 --chaos kill:w1@1 -q | sed -n 's/^product.*; code/code/p'

@@ -75,7 +75,10 @@ def forms(tap):
     same(tap, "one worker", product("one.npy"), "one.npy")
     done = product("code.npy", "--code", "uncoded", "-n", "3", "--chaos",
                    "kill:w1@3")
-    same(tap, "uncoded, one killed", done, "code.npy")
+    result = same(tap, "uncoded, one killed", done, "code.npy")
+    tap.equal([result.get(key) for key in ("workers", "enough", "workers_at_end",
+                                           "enough_at_end")], [3, 3, 2, 2],
+              "the code that it ended with is told beside the first")
 
 
 def killed(tap):

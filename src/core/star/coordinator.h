@@ -338,6 +338,9 @@ struct piece_state {
 };
 
 struct coordinator_stats {
+    /* The code at hand, as of one of data alone: so many answers of so many
+     * are enough; zeros: none was built. */
+    uint32_t enough, slots;
     uint32_t joined, left, died, alive_max;
     uint32_t exactness[3];  /* Steps by enum exactness. */
     double worst_residual;  /* As in a receipt, NaN too. */

@@ -211,6 +211,8 @@ static bool rebuild(struct coordinator *c, uint32_t slots,
     code_close(&c->code);
     c->code = code;
     c->code_built = true;
+    c->stats.enough = code_spec_enough(&c->code.spec, slots);
+    c->stats.slots = slots;
     return true;
 }
 
