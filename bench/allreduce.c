@@ -16,7 +16,8 @@
  * memcpy and plain loops: each copies its own into memory that all share, all
  * meet, and each adds the others' to its own, or, of more than two, a slice of
  * all for all.  Nobody may die, come or be late, and who waits never sleeps.
- * It is no bound: a copy that suits the machine better is quicker.
+ * With PAST in the environment copies go past the caches; the quicker of the
+ * two is what the machine allows to a sum that is made in this way.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -33,6 +34,9 @@
 #include <mpi.h>
 #elif defined(PEER_BARE)
 #include <sys/mman.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 #else
 #include "muster.h"
 #endif
@@ -89,6 +93,33 @@ static void meet(void)
             (void)sched_yield();
 }
 
+/* For others: `to` begins on a line. */
+static void copy(void *to, const void *from, size_t size)
+{
+#ifdef __x86_64__
+    static int past = -1;
+
+    if (past < 0)
+        past = getenv("PAST") != NULL;
+    if (past) {
+        const uint8_t *source = from;
+        uint8_t *place = to;
+
+        for (; size >= sizeof(__m128i); size -= sizeof(__m128i)) {
+            _mm_stream_si128(
+                (__m128i *)(void *)place,
+                _mm_loadu_si128((const __m128i *)(const void *)source));
+            place += sizeof(__m128i);
+            source += sizeof(__m128i);
+        }
+        _mm_sfence();
+        to = place;
+        from = source;
+    }
+#endif
+    memcpy(to, from, size);
+}
+
 static void add_all(size_t first, size_t end, const int64_t *own, int64_t *out)
 {
     const int64_t *rows[64];
@@ -128,7 +159,7 @@ static void sum(void *values, size_t count, int of)
         calls++;
         return;
     }
-    memcpy(place(rank, 0), values, count * sizeof *numbers);
+    copy(place(rank, 0), values, count * sizeof *numbers);
     meet();
     if (world == 2) {
         add_two(count, place(1 - rank, 0), numbers);

@@ -15,6 +15,7 @@ as they go, and end when one does.
                                                          (allreduce_gloo.cc), by TCP
     bare     the copies and additions that a sum by shared memory needs, in
              memcpy and plain loops, without members who may die; of i64 only
+    past     the same, copied past the caches
 
 What goes by memory is compared with "shm", what goes by TCP with "plain"."""
 
@@ -38,8 +39,8 @@ ENV = {**os.environ, "LD_LIBRARY_PATH": str(ROOT / "build/release/src"),
        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMP_NUM_THREADS": "1",
        "GLOO_SOCKET_IFNAME": "lo"}
 MPI_TCP = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,tcp"}
-BESIDE = {"mpi": "shm", "bare": "shm", "mpi-tcp": "plain", "gloo": "plain"}
-ROADS = os.environ.get("ROADS", "shm,plain,tls,mpi,mpi-tcp,gloo,bare").split(",")
+BESIDE = {"mpi": "shm", "bare": "shm", "past": "shm", "mpi-tcp": "plain", "gloo": "plain"}
+ROADS = os.environ.get("ROADS", "shm,plain,tls,mpi,mpi-tcp,gloo,bare,past").split(",")
 
 
 def gloo_rank(rank, world, store, turns, kind, sizes):
@@ -99,6 +100,7 @@ def sides(world, kind, token):
              "plain": ({"TOKEN_FILE": token, "PLAIN": "1"}, ours),
              "tls": ({"TOKEN_FILE": token}, ours),
              "bare": ({}, (BENCH / "allreduce_bare", world, TURNS, kind)),
+             "past": ({"PAST": "1"}, (BENCH / "allreduce_bare", world, TURNS, kind)),
              "mpi": ({}, mpi), "mpi-tcp": (MPI_TCP, mpi),
              "gloo": ({}, (*gloo, world, TURNS, kind))}
     return [(name, *every[name]) for name in ROADS]

@@ -284,6 +284,7 @@ struct gift {
 /* Into the table, once the vector is where everybody can read it. */
 static enum table_answer give(struct near *near, struct gift *g)
 {
+    const uint64_t bit = UINT64_C(1) << near->seat;
     union near_value value;
     uint64_t read = near_look(near, &value);
 
@@ -291,8 +292,8 @@ static enum table_answer give(struct near *near, struct gift *g)
         near->call = value.table.call;
     g->gift.call = near->call;
     /* Even if it is late: the others' sum comes to lie where it is. */
-    near_copy(near_vector(near, near->seat, near->call), g->values, g->size,
-              g->size);
+    near_put_all(near, near_vector(near, near->seat, near->call), g->values,
+                 g->size, 1 + table_count(value.table.taken & ~bit));
     for (;;) {
         const enum table_answer answer =
             table_give(&value.table, &near->rules, &g->gift);

@@ -4,15 +4,10 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "math/vec.h"
 #include "node/group/near_parts.h"
 #include "os/clock.h"
 
 #define PAGE 4096u
-#define LINE 64u
-/* Vectors from here on are copied past the caches: what is written is read by
- * others, or not soon, and need not be fetched first. */
-#define PAST_BYTES (32u << 20)
 /* Below it whoever is in adds all of it: that is done before another could say
  * that it has added its slice. */
 #define ALONE_BYTES (32u << 10)
@@ -73,26 +68,6 @@ enum err near_reserve(struct near *near, uint64_t call, size_t size)
     if (err == ERR_OK)
         *reserved = size;
     return err;
-}
-
-void near_copy(void *to, const void *from, size_t size, size_t whole)
-{
-    const size_t head = (LINE - (uintptr_t)to % LINE) % LINE;
-    const uint8_t *source = (const uint8_t *)from + head;
-    uint8_t *place = (uint8_t *)to + head;
-    size_t numbers;
-
-    if (whole < PAST_BYTES || size < PAGE ||
-        (uintptr_t)source % sizeof(double) != 0) {
-        memcpy(to, from, size);
-        return;
-    }
-    numbers = (size - head) / sizeof(double);
-    memcpy(to, from, head);
-    vec_stream((const double *)(const void *)source, numbers,
-               (double *)(void *)place);
-    memcpy(place + numbers * sizeof(double), source + numbers * sizeof(double),
-           size - head - numbers * sizeof(double));
 }
 
 /* Own numbers are where they came from, too, until the sum is there: nearer
@@ -167,15 +142,24 @@ static void take(const struct sum *sum, uint32_t index, bool wait)
 /* Our own slice, for all and for us. */
 static void contribute(const struct sum *sum, uint32_t index)
 {
+    struct near *near = sum->near;
     const uint64_t call = sum->plan->call;
     const uint64_t from = table_slice(sum->plan->count, sum->slices, index);
     const uint64_t to = table_slice(sum->plan->count, sum->slices, index + 1);
+    const uint64_t each = NEAR_BLOCK / sum->unit;
+    struct near_share share = near_share(near, (to - from) * sum->unit);
 
-    add(sum, from, to, slice_of(sum, index));
-    segment_set_mark(sum->near->segment, sum->near->seat,
+    for (uint64_t at = from, end; at < to; at = end) {
+        end = to - at < each ? to : at + each;
+        add(sum, at, end, near->block);
+        near_put(&share, slice_of(sum, index) + (at - from) * sum->unit,
+                 near->block, (end - at) * sum->unit);
+        memcpy(sum->values + at * sum->unit, near->block,
+               (end - at) * sum->unit);
+    }
+    segment_set_mark(near->segment, near->seat,
                      MARK_EVEN + (uint32_t)(call & 1), call);
-    segment_ring(sum->near->segment);
-    take(sum, index, false);
+    segment_ring(near->segment);
 }
 
 static void list_seats(struct sum *sum)

@@ -17,6 +17,7 @@
 
 #include "base/flag.h"
 #include "core/sum/table.h"
+#include "node/group/gait.h"
 #include "node/group/near.h"
 #include "os/run/segment.h"
 #include "os/run/thread.h"
@@ -25,6 +26,13 @@ _Static_assert(TABLE_SEATS == SEGMENT_SEATS, "one numbering");
 _Static_assert(sizeof(struct table) <= SEGMENT_VALUE_WORDS * sizeof(uint64_t),
                "the table is the segment's value");
 
+/* What is shared is written in a gait of its own from so many bytes on, by
+ * doubling sizes. */
+#define NEAR_TIMED 16384u
+#define NEAR_GAITS 11u   /* Up to 32 MiB. */
+#define NEAR_BLOCK 8192u /* Bytes of a slice that are added at once. */
+
+enum near_kind { NEAR_VECTOR, NEAR_SLICE, NEAR_KINDS };
 enum { MARK_BEAT, MARK_EVEN, MARK_ODD }; /* When; calls whose slice is added. */
 
 /* What the table is inside, as the segment has it. */
@@ -51,6 +59,9 @@ struct near {
     struct bell *bell;
     struct thread *thread;
     char who[TABLE_SEATS * NAME_SIZE];
+    struct gait gaits[NEAR_KINDS][NEAR_GAITS];
+    uint32_t turns;
+    _Alignas(64) uint8_t block[NEAR_BLOCK];
 };
 
 /* The table as it is; returns what near_change asks for. */
@@ -61,8 +72,28 @@ uint64_t near_seat_bytes(uint64_t stride);
 /* Who of them is gone: dead, or silent for too long. */
 uint64_t near_gone(struct near *near, uint64_t seats);
 
-/* Of a vector of `whole` bytes. */
+/* --- near_copy.c --- */
+/* To the user, of a vector of `whole` bytes. */
 void near_copy(void *to, const void *from, size_t size, size_t whole);
+
+/* Something of a size that is written for others, block by block. */
+struct near_share {
+    struct gait *gait; /* NULL: of that size there is but one way. */
+    bool past;
+    uint32_t percent, turn;
+    uint32_t trials; /* Blocks of at least a page that are to be timed. */
+    uint64_t took[2];
+};
+
+/* A slice. */
+struct near_share near_share(struct near *near, size_t size);
+void near_put(struct near_share *share, uint8_t *to, const uint8_t *from,
+              size_t size);
+/* A vector, at once, for so many members. */
+void near_put_all(struct near *near, uint8_t *to, const uint8_t *from,
+                  size_t size, uint32_t members);
+
+/* --- near_add.c --- */
 /* Memory for vectors of that size in this call. */
 MUST_CHECK enum err near_reserve(struct near *near, uint64_t call, size_t size);
 /* The sum of a closed call into `values`, with the others' help.  ERR_STALE: it
