@@ -11,10 +11,10 @@
 #include "code/preset.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
+#include "base/decimal.h"
 #include "code/axes.h"
 #include "math/computation.h"
 
@@ -327,14 +327,9 @@ static enum err choose_blocks(const struct preset_options *options,
 
 enum err preset_size(const char *text, double *share, struct why *why)
 {
-    char *end;
-    double value = strtod(text, &end);
+    double value;
 
-    if (end != text && *end == '%') {
-        value /= 100;
-        end++;
-    }
-    if (end == text || *end != '\0' || !computation_samples(value))
+    if (!decimal_share(text, &value) || !computation_samples(value))
         return why_set(why, ERR_RANGE,
                        "size=%.32s: expected a share of the rows, 0.1%% to "
                        "100%%",

@@ -18,13 +18,12 @@
  */
 #include "code/axes.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
+#include "base/decimal.h"
 
 /* How many of the slots with work must answer to make k slots. */
 static uint32_t busy_needed(const struct code *code, uint32_t k)
@@ -264,13 +263,11 @@ const struct stop_ops *stop_ops(enum stop stop)
 static enum err parse_value(const char *text, enum stop stop,
                             struct code_spec *spec, struct why *why)
 {
-    char *end;
+    const char *end = text;
     double value;
 
-    errno = 0;
-    value = strtod(text, &end);
-    if (end == text || *end != '\0' || errno != 0 || !isfinite(value) ||
-        !(value > 0) || (stops[stop].counts && value != floor(value)) ||
+    if (!decimal_read(&end, &value) || *end != '\0' || !(value > 0) ||
+        (stops[stop].counts && value != floor(value)) ||
         value > CODE_SLOTS_MAX * 1e3)
         return why_set(why, ERR_RANGE, "%s:%.32s: expected %s",
                        stops[stop].name, text,

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "code/matrix_file.h"
+#include "data/rows/colour.h"
 #include "learn/certificates.h"
 #include "os/file/file.h"
 
@@ -122,5 +123,7 @@ enum err code_options(const struct recipe *recipe, const char *text,
         return why_set(why, ERR_NOMEM, "out of memory");
     memcpy(inputs->text, text, length);
     err = preset_parse(inputs->text, options, why);
+    if (err == ERR_OK && options->filters != NULL)
+        err = colour_vet(options->filters, why);
     return err == ERR_OK ? read_inputs(inputs, options, why) : err;
 }

@@ -4,21 +4,13 @@
  */
 #include "learn/trust.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "base/decimal.h"
 
 enum err trust_share(const char *text, double *share, struct why *why)
 {
-    char *end;
-    double value = strtod(text, &end);
+    double value;
 
-    if (end != text && strcmp(end, "%") == 0) {
-        value /= 100;
-        end++;
-    }
-    if (end == text || *end != '\0' || !isfinite(value) || value < 0 ||
-        value > 1)
+    if (!decimal_share(text, &value) || value > 1)
         return why_set(
             why, ERR_RANGE,
             "--audit %.40s: write a share of the pieces, such as 1%% "

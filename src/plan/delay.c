@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/decimal.h"
 #include "base/mt19937.h"
 #include "base/rng.h"
 #include "plan/delay_trace.h"
@@ -57,15 +58,11 @@ static const struct kind kinds[] = {
 static enum err parse_number(const char **at, double *value, struct why *why)
 {
     const char *text = *at;
-    char *end = NULL;
+    const char *end = text;
 
-    /* strtod would also take spaces, signs, inf, nan and hexadecimal. */
     if (*text == '-')
         return why_set(why, ERR_RANGE, "%.32s is negative", text);
-    if (!isdigit((unsigned char)*text) && *text != '.')
-        return why_set(why, ERR_FORMAT, "`%.32s` is not a number", text);
-    *value = strtod(text, &end);
-    if (end == text || (*end != '\0' && *end != ','))
+    if (!decimal_read(&end, value) || (*end != '\0' && *end != ','))
         return why_set(why, ERR_FORMAT, "`%.32s` is not a number", text);
     if (!isfinite(*value))
         return why_set(why, ERR_RANGE, "%.32s is too large", text);

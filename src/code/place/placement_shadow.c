@@ -70,9 +70,10 @@ static enum err shadow_vet(const struct code *code, struct why *why)
     if (!spec->quick && spec->stragglers >= primaries)
         return why_set(why, ERR_SHAPE,
                        "code %s cannot lose %u of %u primary workers (%u of %u "
-                       "are shadows); give --stragglers %u or less",
+                       "are shadows); take fewer shadows, or %u workers",
                        spec->name, spec->stragglers, primaries,
-                       shadows_of(code), code->slots, primaries - 1);
+                       shadows_of(code), code->slots,
+                       spec->stragglers + 1 + spec->shadows);
     return ERR_OK;
 }
 

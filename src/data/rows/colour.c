@@ -459,6 +459,19 @@ static enum err refuse(const char *word, size_t length, struct why *why)
                    shown, word);
 }
 
+enum err colour_vet(const char *wish, struct why *why)
+{
+    for (const char *at = wish; *at != '\0';) {
+        const size_t length = strcspn(at, "+");
+        struct filter found;
+
+        if (!read_filter(at, length, &found))
+            return refuse(at, length, why);
+        at += at[length] == '+' ? length + 1 : length;
+    }
+    return ERR_OK;
+}
+
 static enum err add_wished(const struct dataset *data, const char *wish,
                            struct filter *filter, uint32_t *count,
                            struct why *why)

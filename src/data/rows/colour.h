@@ -76,6 +76,10 @@ uint32_t colouring_colours(const struct colouring *colouring);
 uint32_t colour_row(const struct colouring *colouring,
                     const struct dataset *data, uint32_t row, double *values);
 
+/* Are all names of a wish (below) filters?  Whether rows have them is another
+ * question.  ERR_RANGE, with a sentence. */
+MUST_CHECK enum err colour_vet(const char *wish, struct why *why);
+
 /* Filters that suit the rows, at most FILTERS_TRIED, with their thresholds from
  * these rows, all of them present.  `wish` names some (`label+column:3`; NULL:
  * those that suit).  ERR_NOMEM.  ERR_RANGE, with a sentence:

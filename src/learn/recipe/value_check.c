@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "code/preset.h"
 #include "data/read/table_source.h"
+#include "data/rows/colour.h"
 #include "data/rows/image.h"
 #include "learn/network_text.h"
 #include "learn/trust.h"
@@ -105,6 +106,8 @@ enum err value_check_code(const char *text, struct why *why)
     err = preset_read(copy, &options, why);
     if (err == ERR_OK)
         err = preset_words(&options, why);
+    if (err == ERR_OK && options.filters != NULL)
+        err = colour_vet(options.filters, why);
     mem_free(copy);
     return err == ERR_UNKNOWN || err == ERR_RANGE ? why_in(why, err, "--code")
                                                   : err;
