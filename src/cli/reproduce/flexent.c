@@ -1,6 +1,6 @@
 /*
  * flexent.c - what Salamy, Sharma, Ghobadi and Medard, "FlexEnt: Entropy coding
- * to curb stragglers in large-scale distributed machine learning" (2019), say
+ * to curb stragglers in large-scale distributed machine learning", say
  * of shadow workers: a random sample in place of a straggler against nothing,
  * and the sample of the largest entropy, which they announce, against a random
  * one.
@@ -356,12 +356,12 @@ static void run_flexent(struct lab *lab)
     draw_entropy(lab, prepare(lab, alike, skewed));
     tables.arms = lab_table(
         lab, "Eight primary workers, one of them 10 times as slow, one shadow",
-        "labels|size|arm|s/step|error of the gradient|steps at equal time|"
-        "accuracy at equal time, %");
-    tables.differences =
-        lab_table(lab, "Differences between runs of the same seed, 95 %",
-                  "labels|size|difference|error of the gradient|accuracy at "
-                  "equal time, points");
+        "labels|size|arm|s/step|error of the gradient, all steps|steps at "
+        "equal time|accuracy at equal time, %");
+    tables.differences = lab_table(
+        lab, "Differences between runs of the same seed, 95 %",
+        "labels|size|difference|error of the gradient, all steps|accuracy at "
+        "equal time, points");
     for (size_t i = 0; i < count; i++) {
         one_cell(lab, &tables, &shards[0], sizes[i], i == 0);
         one_cell(lab, &tables, &shards[1], sizes[i], i == 0);
@@ -373,7 +373,8 @@ static void run_flexent(struct lab *lab)
                "the plots of accuracy show the last of them alone. Accuracy is "
                "compared at one time, at which the fastest arm has made its "
                "last step: a slower one has made fewer by then. Errors are of "
-               "all steps. wait, steal, abandon and rescale take no sample: "
+               "all steps, which are as many in every arm. wait, steal, "
+               "abandon and rescale take no sample: "
                "their steps are the same at every size.",
                lab->quick ? 3 : SEEDS_MAX);
     lab_remark(lab,
@@ -387,7 +388,7 @@ static void run_flexent(struct lab *lab)
 const struct experiment experiment_flexent = {
     .name = "flexent",
     .title = "FlexEnt: shadow workers stand for a straggler",
-    .source = "Salamy, Sharma, Ghobadi, Medard, FlexEnt, 2019, section 3 "
+    .source = "Salamy, Sharma, Ghobadi, Medard, FlexEnt, section 3 "
               "(preliminary results on MNIST, without numbers)",
     .claim = "Replacing a straggler's gradient by that of a shadow worker on a "
              "random sample of its data achieves better accuracy than "

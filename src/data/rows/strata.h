@@ -9,7 +9,7 @@
  *               remainders, one at least); weight N_c/n_c.  The weighted sum
  *               of any function of the rows is right on average, and differs
  *               less between samples than a random one's
- *     entropy   as FlexEnt has it (Salamy et al., 2022), to the letter: cells
+ *     entropy   as FlexEnt has it (Salamy et al.), to the letter: cells
  *               take turns, so that their counts are equal and the entropy of
  *               the sample's colours is the largest there is; weight m/b,
  *               whatever the cell.  Rows of rare colours count for too much
