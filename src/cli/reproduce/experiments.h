@@ -1,6 +1,6 @@
 /*
- * experiments.h - the table of experiments: one row for each result of the
- * papers that Muster stands on.
+ * experiments.h - the names of experiments, one for each result of the papers
+ * that Muster stands on, for the table, which is in reproduce.c.
  *
  * To add one: a `struct experiment` in the file of its paper, and its line
  * here and in reproduce.c.
