@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "base/decimal.h"
 #include "code/axes.h"
 #include "math/computation.h"
+#include "math/decimal.h"
 
 #define KEY(name) (1u << KEY_##name)
 /* Any code may be told when a step ends, and what stands for what is missing.

@@ -23,7 +23,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "base/decimal.h"
+#include "math/decimal.h"
 
 /* How many of the slots with work must answer to make k slots. */
 static uint32_t busy_needed(const struct code *code, uint32_t k)

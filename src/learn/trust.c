@@ -4,7 +4,7 @@
  */
 #include "learn/trust.h"
 
-#include "base/decimal.h"
+#include "math/decimal.h"
 
 enum err trust_share(const char *text, double *share, struct why *why)
 {

@@ -16,9 +16,9 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "base/decimal.h"
 #include "base/mt19937.h"
 #include "base/rng.h"
+#include "math/decimal.h"
 #include "plan/delay_trace.h"
 #include "plan/special.h"
 

@@ -2,8 +2,8 @@
  * decimal.h - numbers as people write them: digits with a point, and perhaps an
  * exponent.  strtod would also take blanks, signs, inf, nan and hexadecimal.
  */
-#ifndef BASE_DECIMAL_H
-#define BASE_DECIMAL_H
+#ifndef MATH_DECIMAL_H
+#define MATH_DECIMAL_H
 
 #include <stdbool.h>
 
@@ -15,4 +15,4 @@ bool decimal_read(const char **at, double *value);
  * whether it is within bounds, the caller says. */
 bool decimal_share(const char *text, double *share);
 
-#endif /* BASE_DECIMAL_H */
+#endif /* MATH_DECIMAL_H */

@@ -2,7 +2,7 @@
  * Numbers as people write them are read, and all else that strtod would take is
  * not.
  */
-#include "base/decimal.h"
+#include "math/decimal.h"
 
 #include <math.h>
 #include <setjmp.h>

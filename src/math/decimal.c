@@ -1,7 +1,7 @@
 /*
  * decimal.c - numbers and shares, of which strtod sees only what they may hold.
  */
-#include "base/decimal.h"
+#include "math/decimal.h"
 
 #include <stdlib.h>
 #include <string.h>
