@@ -10,8 +10,8 @@
 #define LEARN_FIT_H
 
 #include "base/flag.h"
+#include "learn/absent.h"
 #include "learn/setup.h"
-#include "learn/watch/absent.h"
 #include "node/run/train.h"
 
 struct keep;

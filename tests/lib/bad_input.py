@@ -54,12 +54,12 @@ LIBSVM = [
 CSV = [
     (b"a,b,y\n1,2,0\n1,2\n", "line 3: 2 columns, expected 3"),
     (b"a,b,y\n1,2,0\n1,2,3,4\n", "line 3: 4 columns, expected 3"),
-    (b"a,b,y\n1,nan,0\n", "line 2: column 2 (b): 'nan' is a missing value; "
+    (b"a,b,y\n1,2,1\n1,nan,0\n", "line 3: column 2 (b): 'nan' is a missing value; "
      "--missing mean, median, zero or indicator fills such fields in, --drop "
      "leaves the column out"),
     (b"1,inf,0\n", "line 1: column 2: inf; values must be finite: "
      "write a number, or nothing at all and add --missing mean"),
-    (b"a,b,y\n1,,0\n", "line 2: column 2 (b): the field is empty; --missing "
+    (b"a,b,y\n1,2,1\n1,,0\n", "line 3: column 2 (b): the field is empty; --missing "
      "mean, median, zero or indicator fills such fields in, --drop leaves the "
      "column out"),
     (b"a,b,y\n1,1e39,0\n", "line 2: column 2 (b): 1e+39 is too large; at most "

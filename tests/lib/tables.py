@@ -424,7 +424,7 @@ def disguises():
     odd = table.assign(odd=["1,234"] * 150 + ["999"] * 130 + ["none"] * 20)
     odd[["age", "odd", "survived"]].to_csv("t.csv", index=False)
     _, err = muster("train", "t.csv", "m", rc=1)
-    assert "'1,234' is a number with marks" in err, err
+    assert "'1,234' is a number with a comma" in err, err
     # Classes that have digits in them stay classes.
     odd = table.assign(band=["18-24", "25-34", "1st"] * 100,
                        y=[">50K", "<=50K"] * 150)

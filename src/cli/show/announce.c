@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/show/goal.h"
 #include "data/rows/labels.h"
 #include "data/span.h"
 #include "learn/classes.h"
 #include "learn/family/family.h"
-#include "learn/family/goal.h"
 #include "learn/recipe/habit.h"
 
 #define LABELS_SHOWN 5u

@@ -12,10 +12,10 @@
 
 #include "cli/cli.h"
 #include "cli/show/columns.h"
+#include "cli/show/goal.h"
 #include "core/run/failure.h"
 #include "learn/family/constant.h"
 #include "learn/family/family.h"
-#include "learn/family/goal.h"
 #include "learn/family/held.h"
 #include "learn/family/unfinished.h"
 #include "node/fixed/noise.h"

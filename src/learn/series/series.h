@@ -16,9 +16,9 @@
 #define LEARN_SERIES_H
 
 #include "base/flag.h"
+#include "learn/absent.h"
 #include "learn/folds.h"
 #include "learn/series/logbook.h"
-#include "learn/watch/absent.h"
 #include "node/fixed/alone.h"
 
 struct series_options {

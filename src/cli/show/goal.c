@@ -5,7 +5,7 @@
  * 1.  Objectives are shown in the units of the user's numbers, so the penalty,
  * which knows nothing of those, is multiplied by the variance, too.
  */
-#include "learn/family/goal.h"
+#include "cli/show/goal.h"
 
 #include <stdio.h>
 

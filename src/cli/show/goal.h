@@ -2,8 +2,8 @@
  * goal.h - what a training minimises, in the words that both its first and its
  * last line have, so that their numbers can be told from metrics.
  */
-#ifndef LEARN_GOAL_H
-#define LEARN_GOAL_H
+#ifndef CLI_GOAL_H
+#define CLI_GOAL_H
 
 #include "learn/recipe/recipe.h"
 #include "learn/setup.h"
@@ -17,4 +17,4 @@ const char *goal_text(const struct setup *setup, const struct recipe *recipe,
 /* Is that of none of the metrics, whatever the penalty? */
 bool goal_is_own(const struct setup *setup);
 
-#endif /* LEARN_GOAL_H */
+#endif /* CLI_GOAL_H */

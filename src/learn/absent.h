@@ -2,8 +2,8 @@
  * absent.h - faults that were meant for a worker or a step that never came:
  * whoever joins may bring a name, so that only the end tells.
  */
-#ifndef LEARN_WATCH_ABSENT_H
-#define LEARN_WATCH_ABSENT_H
+#ifndef LEARN_ABSENT_H
+#define LEARN_ABSENT_H
 
 #include "learn/setup.h"
 #include "node/run/train.h"
@@ -20,4 +20,4 @@ void absent_see(struct absent *absent, const struct setup *setup,
 /* Notes, of those that were not. */
 void absent_tell(const struct absent *absent, const struct setup *setup);
 
-#endif /* LEARN_WATCH_ABSENT_H */
+#endif /* LEARN_ABSENT_H */

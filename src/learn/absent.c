@@ -2,7 +2,7 @@
  * absent.c - which names nobody had, and which steps nobody made, of those that
  * faults were meant for.
  */
-#include "learn/watch/absent.h"
+#include "learn/absent.h"
 
 #include <string.h>
 
