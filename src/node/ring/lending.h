@@ -2,9 +2,9 @@
  * lending.h - vectors of a ring's peers that others of the same machine read
  * where they lie, on a board that was made before the forks.
  *
- *     berth 0  [ seal | seal |      ][ tally ][ total ]  its life 1, 2, ...
- *              [      | seal | seal ][       ][ total ][ its slice of the model
- * ] berth 1   ...
+ *     berth 0  [ seal | seal |      ][ tally ][ total ]
+ *              [      | seal | seal ][       ][ total ][ stepped weights ]
+ *     berth 1  ...
  *
  * A SLICE of such a vector goes as a note of where it lies and of the number
  * of its seal, over the link as all messages do: so it keeps its order
