@@ -68,7 +68,8 @@ enum planted_bug {
     BUG_RING_LOSS,       /* ... not add up the losses of others, ... */
     BUG_RING_UNSEALED,   /* ... count lent sums that have changed, ... */
     BUG_RING_IN_PLACE,   /* ... lay steps ready where the state is, ... */
-    BUG_RING_UNSURE,     /* ... and step for all what has changed in memory. */
+    BUG_RING_UNSURE,     /* ... step for all what has changed in memory, ... */
+    BUG_RING_OWED,       /* ... and wait for ever for what does not come. */
     BUG_SUM_HALF,        /* A group: have a total without all its parts, ... */
     BUG_SUM_ALONE,       /* ... return before all have it, ... */
     BUG_SUM_STALE,       /* ... take what was sent in another view, ... */

@@ -41,6 +41,8 @@ enum event_kind {
                        kept for its round lie. */
     EVENT_MEASURED, /* Coordinator: the loss of the held-out rows (err). */
     EVENT_SERVING,  /* Worker: peers reach it at `port`; 0: they do not. */
+    EVENT_MOVED,    /* A ring's peer: bytes came by `link` of a message that is
+                       not whole yet. */
 };
 
 /* A TALLY that came before others, and waited for them. */

@@ -184,6 +184,11 @@ struct msg_beat {
     uint64_t chunks_done; /* Since birth: the progress counter. */
 };
 
+/* A ring's peer says in `assignment` how many messages it has sent by this
+ * link's bulk connection, and in `queued` of these: */
+#define BEAT_BUSY  1u /* It works, or waits for what it knows is on its way. */
+#define BEAT_STOPS 2u /* Somebody wants all to stop. */
+
 struct msg_echo {
     uint64_t sequence;
     int64_t sent_us;

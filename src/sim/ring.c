@@ -181,6 +181,9 @@ void ring_tell(struct ring_world *world, uint32_t node, struct event event)
     event.now = world->base.now;
     world->actions.count = 0;
     peer_step(&at->machine, &event, &world->actions);
+    if (at->machine.stats.stalls > 0 && !world->muted)
+        checker_violate(&world->base.checker,
+                        "CHECK-R6: p%u gives up one whose messages come", node);
     for (uint32_t i = 0; i < world->actions.count; i++)
         obey(world, node, &world->actions.list[i]);
 }
@@ -536,6 +539,7 @@ static enum err open_world(struct ring_world *world, struct why *why)
     rng_init(&world->rng, run->seed ^ UINT64_C(0x72696e67));
     rng_init(&world->fault_rng, run->seed ^ UINT64_C(0x72696e676661756c));
     rng_init(&world->pulse_rng, run->seed ^ UINT64_C(0x72696e6770756c73));
+    rng_init(&world->mute_rng, run->seed ^ UINT64_C(0x72696e676d757465));
     for (uint32_t i = 0; i < world->options->peers_max; i++)
         disk_model_init(&world->nodes[i].disk);
     cut_parts(world);

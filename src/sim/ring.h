@@ -14,6 +14,7 @@
  *   CHECK-R4  every peer's journal obeys the JOUR rules
  *   CHECK-R5  nobody makes a step again that it has made, but all together
  *             when somebody was wrong
+ *   CHECK-R6  nobody is given up for what it owes while all that is sent comes
  *
  * Lent sums are read where they lie when a message arrives, however much later
  * that is than when it was sent, and whatever its sender wrote since.
@@ -43,6 +44,11 @@ enum ring_fault_kind {
     RING_LEAVE,   /* SIGTERM of `node`. */
     RING_END,     /* `muster stop` at `node`. */
     RING_FLIP,    /* A bit of the weights of `node` turns over. */
+    RING_MUTE,    /* What `node` sends `other` stays on its way; its beats and
+                     greetings, which have a connection of their own, do not, */
+    RING_CHOKE,   /* ... or slices and states only: short ones come through. */
+    RING_TRICKLE, /* As MUTE, but bytes of what stays on its way arrive. */
+    RING_HANG,    /* What `node` computes right now never ends by itself. */
     RING_FAULTS
 };
 
@@ -71,6 +77,8 @@ struct ring_options {
     uint32_t script_count;
     uint32_t fault_count; /* Drawn from the seed, beside the script. */
     time_us fault_gap_us;
+    bool mutes; /* Some of them come with a MUTE or a CHOKE, of a stream of
+                   their own. */
 };
 
 /* What a run came to, beside `sim_result`. */

@@ -52,6 +52,7 @@ static void heal(struct ring_world *world)
 {
     world->side = 0;
     world->cut_pairs = 0;
+    world->mute = world->choke = world->trickle = 0;
 }
 
 static void flip(struct ring_world *world, uint32_t node)
@@ -87,6 +88,10 @@ static void do_running(struct ring_world *world, const struct ring_fault *fault)
     case RING_FLIP:
         flip(world, fault->node);
         break;
+    case RING_HANG:
+        ring_note(world, fault->node, '!', "hangs");
+        at->number++; /* Nobody is told of the one before. */
+        break;
     case RING_LEAVE:
     case RING_END:
         if (at->frozen || at->machine.phase >= PEER_ENDING)
@@ -105,10 +110,12 @@ static void do_running(struct ring_world *world, const struct ring_fault *fault)
 
 static void inject(struct ring_world *world, const struct ring_fault *fault)
 {
-    const uint64_t pair = UINT64_C(1) << (8 * fault->node + fault->other) |
-                          UINT64_C(1) << (8 * fault->other + fault->node);
+    const uint64_t way = UINT64_C(1) << (8 * fault->node + fault->other);
+    const uint64_t pair = way | UINT64_C(1) << (8 * fault->other + fault->node);
 
     world->base.result->faults++;
+    world->muted |= fault->kind == RING_MUTE || fault->kind == RING_CHOKE ||
+                    fault->kind == RING_HANG;
     world_mix(&world->base, (uint64_t)fault->kind);
     switch ((int)fault->kind) {
     case RING_CUT:
@@ -126,6 +133,18 @@ static void inject(struct ring_world *world, const struct ring_fault *fault)
     case RING_RESET:
         ring_note(world, fault->node, '!', "reset to p%u", fault->other);
         ring_reset(world, fault->node, fault->other);
+        break;
+    case RING_MUTE:
+        ring_note(world, fault->node, '!', "mute to p%u", fault->other);
+        world->mute |= way;
+        break;
+    case RING_CHOKE:
+        ring_note(world, fault->node, '!', "choked to p%u", fault->other);
+        world->choke |= way;
+        break;
+    case RING_TRICKLE:
+        ring_note(world, fault->node, '!', "trickles to p%u", fault->other);
+        world->trickle |= way;
         break;
     case RING_JOIN:
         if (!world->nodes[fault->node].running)
@@ -202,6 +221,20 @@ static void draw_fault(struct ring_world *world)
         return;
     world->base.result->by_kind[odds[pick].counts]++;
     inject(world, &fault);
+}
+
+/* One road in one direction, with every third fault. */
+static void draw_mute(struct ring_world *world)
+{
+    struct rng *rng = &world->mute_rng;
+    const uint32_t nodes = world->options->peers_max;
+    const uint64_t draw = rng_below(rng, 6);
+    struct ring_fault fault = {.kind = draw == 0 ? RING_MUTE : RING_CHOKE,
+                               .node = (uint32_t)rng_below(rng, nodes),
+                               .other = (uint32_t)rng_below(rng, nodes)};
+
+    if (draw < 2 && fault.node != fault.other)
+        inject(world, &fault);
 }
 
 static void next_fault(struct ring_world *world)
@@ -303,6 +336,8 @@ void ring_on_fault(struct ring_world *world, const struct happening *happening)
     } else {
         world->faults_left--;
         draw_fault(world);
+        if (world->options->mutes)
+            draw_mute(world);
         next_fault(world);
     }
 }

@@ -23,6 +23,36 @@ bool ring_reaches(const struct ring_world *world, uint32_t a, uint32_t b)
     return (world->cut_pairs >> (8 * a + b) & 1) == 0;
 }
 
+static bool is_set(uint64_t pairs, uint32_t from, uint32_t to)
+{
+    return (pairs >> (8 * from + to) & 1) != 0;
+}
+
+/* Has it a connection of its own? */
+static bool is_urgent(enum msg_kind kind)
+{
+    return kind == MSG_MEET || !msg_is_bulk(kind);
+}
+
+static bool is_disturbed(const struct ring_world *world, uint32_t from,
+                         uint32_t to)
+{
+    return is_set(world->mute | world->choke | world->trickle, from, to);
+}
+
+/* Does it stay on its way? */
+static bool is_held(const struct ring_world *world, uint32_t from, uint32_t to,
+                    const struct packet *packet)
+{
+    const uint64_t all = world->mute | world->trickle;
+
+    if (packet == NULL || is_urgent(packet->kind))
+        return false;
+    return is_set(all, from, to) ||
+           (is_set(world->choke, from, to) &&
+            (packet->kind == MSG_SLICE || packet->kind == MSG_STATE));
+}
+
 static time_us travel_by(const struct ring_world *world, struct rng *rng)
 {
     const struct sim_options *run = world->options->run;
@@ -215,8 +245,11 @@ void ring_send(struct ring_world *world, uint32_t node, uint32_t link,
     packet->bytes = mem_new(packet->capacity, 1);
     CHECK(packet->bytes != NULL);
     packet->size = encode(world, node, conn->node[1 - end], msg, packet->bytes);
+    packet->kind = msg->kind;
     world->base.result->messages++;
-    if (msg->kind == MSG_PULSE)
+    if (msg->kind == MSG_PULSE ||
+        (msg->kind == MSG_BEAT &&
+         is_disturbed(world, node, conn->node[1 - end])))
         push_pulse(world, conn, end, packet);
     else
         push(world, conn, end, packet);
@@ -383,7 +416,18 @@ void ring_on_packet(struct ring_world *world, const struct happening *happening)
         free_packet(happening->packet);
         return;
     }
+    /* Either connection's end is the link's. */
+    if (happening->packet == NULL &&
+        is_disturbed(world, conn->node[1 - end], happening->node) &&
+        ring_reaches(world, conn->node[0], conn->node[1])) {
+        conn->open[end] = false;
+        ring_tell(world, happening->node,
+                  (struct event){.kind = EVENT_LINK_DOWN, .link = link});
+        return;
+    }
     if (happening->number != conn->delivered[1 - end] ||
+        is_held(world, conn->node[1 - end], happening->node,
+                happening->packet) ||
         !ring_reaches(world, conn->node[0], conn->node[1])) {
         put_off(world, happening);
         return;
@@ -413,6 +457,9 @@ void ring_on_pulse(struct ring_world *world, const struct happening *happening)
         put_off(world, happening);
         return;
     }
+    if (there && is_set(world->trickle, conn->node[1 - end], happening->node))
+        ring_tell(world, happening->node,
+                  (struct event){.kind = EVENT_MOVED, .link = conn->link[end]});
     if (there)
         deliver(world, happening, conn->link[end]);
     free_packet(happening->packet);

@@ -102,12 +102,15 @@ struct ring_world {
     uint64_t events;
     uint32_t side;      /* Cut: these from the others; 0: nobody. */
     uint64_t cut_pairs; /* Bit 8 a + b: a and b do not reach each other. */
+    uint64_t mute, choke, trickle; /* Likewise: what a sends b stays on its
+                                      way. */
     uint32_t script_next;
     uint32_t faults_left, fault_number;
     bool cured, stop_asked;
+    bool muted; /* What was sent has stayed on its way, once. */
     struct ring_parts parts[RING_KEYS];
     uint32_t parts_next;
-    struct rng rng, fault_rng, pulse_rng;
+    struct rng rng, fault_rng, pulse_rng, mute_rng;
 };
 
 /* --- ring.c --- */

@@ -71,6 +71,7 @@ struct packet {
     struct packet *next; /* In the list of free ones. */
     uint8_t *bytes;
     size_t size, capacity;
+    enum msg_kind kind; /* A ring's. */
     bool poisoned;
 };
 

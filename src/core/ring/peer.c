@@ -40,6 +40,7 @@ enum err peer_init(struct peer *peer, const struct peer_options *options)
                        .contact_link = PEER_NO_LINK,
                        .contact_retry_us = options->retry_us,
                        .state_from = PEER_NO_SEAT,
+                       .busy_at = TIME_NEVER,
                        .lacking_since = TIME_NEVER};
     own = &p->seats[0];
     *own = (struct peer_seat){.link = PEER_NO_LINK,
@@ -124,6 +125,7 @@ struct msg *peer_send(struct peer *p, struct actions *actions, uint32_t link,
     CHECK(p->phase != PEER_DONE && link != PEER_NO_LINK);
     action->link = link;
     action->msg.kind = kind;
+    owed_send(p, link, kind);
     return &action->msg;
 }
 
@@ -482,6 +484,10 @@ static void on_message(struct peer *p, uint32_t link, const struct msg *msg,
         return;
     }
     p->seats[seat].heard_at = p->now;
+    if (msg->kind != MSG_BEAT && msg->kind != MSG_PULSE) {
+        p->seats[seat].received++;
+        owed_moved(p, seat);
+    }
     switch ((int)msg->kind) {
     case MSG_ROSTER:
         links_roster(p, seat, &msg->roster, actions);
@@ -504,7 +510,10 @@ static void on_message(struct peer *p, uint32_t link, const struct msg *msg,
     case MSG_PULSE:
         pulse_take(p, seat, &msg->pulse);
         break;
-    default: /* BEAT. */
+    case MSG_BEAT:
+        owed_take(p, seat, &msg->beat);
+        break;
+    default:
         break;
     }
 }
@@ -516,6 +525,8 @@ static void notice_absence(struct peer *p, time_us now)
     if (now - p->now >= p->options.dead_us / 2)
         for (uint32_t i = 1; i < p->seat_count; i++)
             p->seats[i].heard_at = now;
+    if (now - p->now >= p->options.dead_us / 2)
+        owed_forgive(p, now);
     p->now = now;
 }
 
@@ -555,6 +566,10 @@ static void handle(struct peer *p, const struct event *event,
         break;
     case EVENT_MESSAGE:
         on_message(p, event->link, event->msg, actions);
+        break;
+    case EVENT_MOVED:
+        if (links_seat(p, event->link) != PEER_NO_SEAT)
+            owed_moved(p, links_seat(p, event->link));
         break;
     case EVENT_COMPUTED:
         peer_round_computed(p, event, actions);
@@ -596,6 +611,8 @@ static void handle_ending(struct peer *p, const struct event *event,
 /* Slices, beats and pulses change nothing that a view depends on. */
 static bool concerns_council(const struct event *event)
 {
+    if (event->kind == EVENT_MOVED)
+        return false;
     return event->kind != EVENT_MESSAGE ||
            (event->msg->kind != MSG_SLICE && event->msg->kind != MSG_BEAT &&
             event->msg->kind != MSG_PULSE);
@@ -619,6 +636,10 @@ void peer_step(struct peer *peer, const struct event *event,
     handle(p, event, actions);
     if (p->phase < PEER_ENDING)
         links_tend(p, actions);
+    if (p->phase < PEER_ENDING && p->beats != beats && owed_tend(p, actions)) {
+        p->spreads = !p->leaving;
+        end_stopped(p, actions);
+    }
     if (p->phase < PEER_ENDING && (concerns_council(event) || p->broken))
         council_tend(p, actions);
     if (p->phase < PEER_ENDING && is_waiting(p) &&
@@ -629,7 +650,7 @@ void peer_step(struct peer *peer, const struct event *event,
     }
     if (p->phase == PEER_LACKING)
         wait_for_owners(p, actions);
-    if (p->phase == PEER_LINGERING && all_done(p))
+    if (p->phase == PEER_LINGERING && (all_done(p) || p->asked))
         peer_end(p, actions, ERR_OK, "done");
     if (p->phase >= PEER_ENDING)
         return;

@@ -43,6 +43,10 @@
  * MEET.  The driver of the receiver writes the host it sees into msg->place
  * where the host there is empty (":7777").
  *
+ * MOVED.  The driver tells, about once a beat, by which links bytes of messages
+ * came that are not whole yet: who sends much over a slow road is not one from
+ * whom nothing comes.
+ *
  * Events: START once; TIME; LINK_UP, LINK_DOWN, MESSAGE (of `link`); COMPUTED;
  * JOURNALED, CHECKPOINTED, RECEIPT, MEASURED as the star's coordinator is told
  * them; STOP (--max-time, `muster stop`: all of this side end at the same next
@@ -189,6 +193,15 @@ struct peer_seat {
     bool paced;
     uint64_t paced_life;
     struct slow slow;
+    /* What went by the bulk connection of this link, in messages, and what its
+     * last beat said of it (peer_owed.c). */
+    uint64_t sent, received, claimed;
+    bool busy;
+    time_us moved_at; /* Something came of what it has sent. */
+    time_us level_at; /* All had come, by its beat. */
+    uint32_t stalls;  /* Times that its link stood, in this life, ... */
+    time_us shun_at;  /* ... the last time that it did, ... */
+    time_us shun_us;  /* ... and for how long it is not let in since. */
 };
 
 /* What a peer is doing; see docs/ring.md for what a death means in each. */
@@ -212,7 +225,8 @@ struct peer_stats {
     uint64_t states, state_bytes; /* ... and states to those behind. */
     uint64_t stale;               /* Slices of other views, dropped. */
     uint64_t doubts;              /* Times that all went back. */
-    uint64_t died; /* Members gone without a word, so far as it was there. */
+    uint64_t died;   /* Members gone without a word, so far as it was there. */
+    uint64_t stalls; /* Links dropped because nothing came of what was owed. */
 };
 
 struct peer {
@@ -237,6 +251,12 @@ struct peer {
     time_us beat_at;
     uint64_t beats;
     struct pulse pulse;
+    time_us busy_at;    /* It works since then; TIME_NEVER: it does not. */
+    time_us ready_at;   /* It worked, or waited for something else, until then,
+                         */
+    time_us still_at;   /* ... and so did somebody else in the view. */
+    time_us longest_us; /* So long it has worked at a time, or a round took. */
+    uint64_t looked_at; /* What it waited for when it looked last. */
 
     /* The view taken up: */
     struct ring_view view;
@@ -279,6 +299,7 @@ struct peer {
     bool cancelled;      /* ... and counts for nothing. */
     bool measuring;      /* MEASURED is to come. */
     bool waits_disk;     /* JOURNALED is to come before the next round. */
+    time_us opened_at;   /* When the round was. */
     uint32_t told;       /* Segments of own slice whose total went out. */
     struct tally own;
     struct seal *own_seal;       /* Of its sums, if others may read them. */
@@ -310,5 +331,9 @@ void peer_step(struct peer *peer, const struct event *event,
 uint64_t peer_position(const struct peer *peer);
 /* Members of the view that compute with this one, itself included. */
 uint32_t peer_members(const struct peer *peer);
+/* For how long nothing has come of what that seat owes; 0: it owes nothing, or
+ * works, and no longer than usual.  *lost: it has sent more than came. */
+time_us peer_owes_us(const struct peer *peer, uint32_t seat, time_us now,
+                     bool *lost);
 
 #endif /* CORE_RING_PEER_H */

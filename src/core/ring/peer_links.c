@@ -127,6 +127,7 @@ static void forget(struct peer *p, uint32_t index)
     seat->hears = seat->members = 0;
     seat->report_view = 0;
     seat->dial_at = first_dial(p, seat);
+    seat->busy = false;
     p->roster_due = true;
     if ((p->view.members >> index & 1) != 0)
         p->broken = true; /* RING-2: not all that was sent will come. */
@@ -331,8 +332,11 @@ static void greet(struct peer *p, uint32_t index, uint32_t link,
          (p->left_out >> index & 1) != 0) &&
         seat->incarnation != meet->incarnation)
         links_tell_gone(p, index, actions); /* Its next life came first. */
+    if (seat->incarnation != meet->incarnation)
+        seat->stalls = 0;
     seat->link = link;
     seat->incarnation = meet->incarnation;
+    owed_begin(p, index);
     seat->heard_at = p->now;
     seat->retry_us = p->options.retry_us;
     seat->first = meet->first;
@@ -367,6 +371,8 @@ void links_meet(struct peer *p, uint32_t link, const struct msg_meet *meet,
         why = "the ring is full";
     if (why == NULL && p->seats[seat].banned)
         why = "it sent what cannot be, and was shut out";
+    if (why == NULL && owed_shuns(p, seat, meet->incarnation))
+        why = "what it sent did not come; it is let in again later";
     if (why != NULL)
         turn_away(p, link, why, actions);
     else if (!resolve(p, seat, link, meet->incarnation, actions))
@@ -568,6 +574,8 @@ static void drop_silent(struct peer *p, struct actions *actions)
 
 static void beat(struct peer *p, struct actions *actions)
 {
+    const uint32_t flags = owed_flags(p);
+
     if (p->now < p->beat_at)
         return;
     p->beat_at = p->now + p->options.beat_us;
@@ -582,6 +590,8 @@ static void beat(struct peer *p, struct actions *actions)
         msg->beat.sent_us = p->now;
         msg->beat.view = p->view.name.number;
         msg->beat.step = p->trainer.optim.step;
+        msg->beat.assignment = p->seats[i].sent;
+        msg->beat.queued = flags;
     }
 }
 

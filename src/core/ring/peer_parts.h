@@ -3,6 +3,7 @@
  *
  *   peer.c          events, phases, the end
  *   peer_links.c    who is there: dialling, MEET, ROSTER, BEAT, silence
+ *   peer_owed.c     who is there, but nothing comes of what it owes
  *   peer_council.c  views: PROPOSE, REPORT, STATE
  *   peer_doubt.c    two that differ: going back, and who was wrong
  *   peer_round.c    rounds: COMPUTE, SLICE, feed, receipts
@@ -61,6 +62,23 @@ time_us links_due(const struct peer *p);
 /* Those with a link and a ROSTER, and this peer. */
 uint64_t links_heard(const struct peer *p);
 
+/* --- peer_owed.c --- */
+/* Of a link that was just greeted: nothing has gone by it. */
+void owed_begin(struct peer *p, uint32_t seat);
+/* A message goes out; something came by the bulk connection. */
+void owed_send(struct peer *p, uint32_t link, enum msg_kind kind);
+void owed_moved(struct peer *p, uint32_t seat);
+void owed_take(struct peer *p, uint32_t seat, const struct msg_beat *beat);
+/* This peer was away: nobody else is to blame. */
+void owed_forgive(struct peer *p, time_us now);
+/* What its beats say of this peer. */
+uint32_t owed_flags(const struct peer *p);
+/* Drops whom nothing has come from for too long, with each beat.  True: one was
+ * to be dropped but this peer is to stop, and need not wait. */
+bool owed_tend(struct peer *p, struct actions *actions);
+/* Is it let in again?  Not soon after its link stood. */
+bool owed_shuns(const struct peer *p, uint32_t seat, uint64_t incarnation);
+
 /* --- peer_council.c --- */
 /* Propose what should be, if it is not so; what can wait for the end of the
  * round waits. */
@@ -103,6 +121,8 @@ uint64_t doubt_past(const struct peer *p, uint32_t step);
 void peer_round_open(struct peer *p, struct actions *actions);
 void peer_round_computed(struct peer *p, const struct event *event,
                          struct actions *actions);
+/* Seats whose parts are not all in; or, *totals, whose totals are not. */
+uint64_t peer_round_owing(const struct peer *p, bool *totals);
 void peer_round_slice(struct peer *p, uint32_t seat,
                       const struct msg_slice *msg, struct actions *actions);
 

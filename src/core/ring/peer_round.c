@@ -202,6 +202,23 @@ static bool send_totals(struct peer *p, struct actions *actions)
     return true;
 }
 
+uint64_t peer_round_owing(const struct peer *p, bool *totals)
+{
+    const struct slice_shape shape = shape_of(p, dims_of(p));
+    uint64_t parts = 0, rest = 0;
+
+    for (uint32_t rank = 0; rank < p->view.count; rank++) {
+        if (rank == p->view.self)
+            continue;
+        if ((p->here.ended >> rank & 1) == 0)
+            parts |= SEAT(p->view.seat[rank]);
+        if (!exchange_has_total(&p->here, &shape, rank))
+            rest |= SEAT(p->view.seat[rank]);
+    }
+    *totals = parts == 0;
+    return parts != 0 ? parts : rest;
+}
+
 /* --- what comes in -------------------------------------------------------- */
 
 static void end_round(struct peer *p, struct actions *actions);
@@ -383,6 +400,7 @@ void peer_round_open(struct peer *p, struct actions *actions)
     shape = shape_of(p, dims_of(p));
     share_open(&p->share, &p->trainer, &shape, p->view.key, shared_of(p));
     p->phase = PEER_ROUND;
+    p->opened_at = p->now;
     p->told = 0;
     p->first = p->view.first[p->view.self];
     p->end = p->view.end[p->view.self];
@@ -550,6 +568,8 @@ static void end_round(struct peer *p, struct actions *actions)
         p->phase = PEER_ROUND; /* It will not end: the view is broken. */
         return;
     }
+    if (p->now - p->opened_at > p->longest_us)
+        p->longest_us = p->now - p->opened_at;
     p->stopping |= (p->here.flags & SLICE_STOP) != 0;
     next = refused ? refuse(p) : feed(p, good);
     if (BUG(BUG_RING_AGAIN) && next == TRAINER_STEPPED &&

@@ -106,6 +106,15 @@ bool exchange_ready(const struct exchange *x, const struct slice_shape *shape,
     return x->in[number] == all_ranks(shape);
 }
 
+/* Once it has ended what is counted is one more than its coordinates. */
+bool exchange_has_total(const struct exchange *x,
+                        const struct slice_shape *shape, uint32_t rank)
+{
+    const struct slice_range slice = slice_of(shape, rank);
+
+    return slice_whole(shape) || x->got[rank] > slice.end - slice.at;
+}
+
 bool exchange_complete(const struct exchange *x,
                        const struct slice_shape *shape)
 {
@@ -114,13 +123,9 @@ bool exchange_complete(const struct exchange *x,
     if ((x->flags & (SLICE_TOOBIG | SLICE_RANGE)) == 0 &&
         x->settled < exchange_segments(shape))
         return false;
-    for (uint32_t rank = 0; rank < shape->ranks && !slice_whole(shape);
-         rank++) {
-        const struct slice_range slice = slice_of(shape, rank);
-
-        if (rank != shape->self && x->got[rank] <= slice.end - slice.at)
-            return false; /* One more than its coordinates: it has ended. */
-    }
+    for (uint32_t rank = 0; rank < shape->ranks; rank++)
+        if (rank != shape->self && !exchange_has_total(x, shape, rank))
+            return false;
     return true;
 }
 

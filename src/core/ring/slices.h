@@ -156,6 +156,9 @@ uint64_t exchange_steppers(const struct exchange *x,
 uint32_t exchange_segments(const struct slice_shape *shape);
 struct slice_range exchange_segment(const struct slice_shape *shape,
                                     uint32_t number);
+/* Is the total of that rank's slice here, all of it? */
+bool exchange_has_total(const struct exchange *x,
+                        const struct slice_shape *shape, uint32_t rank);
 /* Is the whole total here? */
 bool exchange_complete(const struct exchange *x,
                        const struct slice_shape *shape);

@@ -626,6 +626,7 @@ static void dispatch(struct coordinator *c, const struct event *event,
     case EVENT_FETCHED:
     case EVENT_SERVING:
     case EVENT_COMING:
+    case EVENT_MOVED:
         CHECK(!"an event of a worker");
     }
 }

@@ -279,6 +279,7 @@ void worker_step(struct worker *worker, const struct event *event,
     case EVENT_SIZE:
     case EVENT_JUDGED:
     case EVENT_MEASURED:
+    case EVENT_MOVED:
         CHECK(!"an event of the coordinator");
     }
     if (worker->phase == WORKER_SERVING && worker->leaving &&

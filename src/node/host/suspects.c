@@ -132,6 +132,19 @@ static void judge_silent(struct suspect *one)
                           "stands still");
 }
 
+static void judge_owing(struct suspect *one)
+{
+    const double owes = (double)one->owes_us / (double)SECOND_US;
+
+    one->order = 1e9 + owes;
+    one->verdict.cause = one->lost ? SLOW_NETWORK : SLOW_NOT;
+    (void)snprintf(one->why, sizeof one->why, "%s for %.2f s; its beats come",
+                   one->lost ? "nothing has come of what it sent"
+                             : "owes what the others wait for, and has not "
+                               "sent it,",
+                   owes);
+}
+
 static enum err judge_all(struct suspect *all, uint32_t count)
 {
     struct slow_times *times = mem_new(count, sizeof *times);
@@ -175,6 +188,8 @@ enum err suspects_judge(struct suspect *all, uint32_t count)
     for (uint32_t i = 0; err == ERR_OK && i < count; i++) {
         if (all[i].silent)
             judge_silent(&all[i]);
+        else if (all[i].owes_us > 0)
+            judge_owing(&all[i]);
         else
             say(&all[i]);
     }

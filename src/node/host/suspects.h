@@ -26,8 +26,11 @@ struct suspect {
     time_us deaf_us;         /* ... and so long its machine, or its relay's, has
                                 not acknowledged what was sent. */
     bool gone;               /* There is no link to it, and it is waited for. */
-    const char *relay;       /* It is behind this one; NULL: none. */
-    bool hushed;             /* Its relay is there and does not hear it. */
+    time_us owes_us; /* A ring's peer whose beats come: so long nothing has come
+                        of what it owes, though it ... */
+    bool lost;       /* ... has sent it, or else has not. */
+    const char *relay; /* It is behind this one; NULL: none. */
+    bool hushed;       /* Its relay is there and does not hear it. */
 
     /* suspects_judge fills in the rest: */
     struct slow_times times;

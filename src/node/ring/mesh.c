@@ -30,6 +30,7 @@ struct end {
     uint32_t number; /* NO_NUMBER: accepted, and not greeted yet. */
     uint32_t berth;  /* On the board; BOARD_NONE: it does not share it. */
     struct letter_road road;
+    size_t heard; /* Bytes that came by the bulk plane, and were told of. */
     bool up;
     bool failed; /* No memory for a message: it is to go down. */
 };
@@ -277,6 +278,20 @@ time_us mesh_deaf_us(const struct mesh *mesh, uint32_t number)
     return 0;
 }
 
+bool mesh_moved(struct mesh *mesh, uint32_t *number)
+{
+    for (struct end *end = mesh->ends; end != NULL; end = end->next) {
+        const size_t heard = link_heard(end->link, PLANE_BULK);
+
+        if (end->number == NO_NUMBER || end->heard == heard)
+            continue;
+        end->heard = heard;
+        *number = end->number;
+        return true;
+    }
+    return false;
+}
+
 static void drop_failed(void *context)
 {
     struct mesh *mesh = context;
@@ -465,6 +480,7 @@ static void take_message(struct mesh *mesh, struct end *end, enum plane plane,
     }
     if (msg.kind == MSG_MEET && !greet(mesh, end, &msg.meet))
         return;
+    end->heard = link_heard(end->link, PLANE_BULK);
     mesh->options.events->message(mesh->options.context, end->number, &msg);
 }
 

@@ -92,6 +92,9 @@ uint32_t mesh_send_slices(struct mesh *mesh, const struct actions *actions,
 uint64_t mesh_slice_bytes(const struct mesh *mesh);
 /* Bytes of the bulk plane that no socket has taken yet, of all links. */
 uint64_t mesh_unsent(const struct mesh *mesh);
+/* Has something come by the bulk plane of a link since its last message, or
+ * since it was asked of?  Then *number is that link's. */
+bool mesh_moved(struct mesh *mesh, uint32_t *number);
 /* For how long the machine there has not acknowledged what was sent; 0: it
  * has, or there is no such link. */
 time_us mesh_deaf_us(const struct mesh *mesh, uint32_t number);

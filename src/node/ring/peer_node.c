@@ -98,12 +98,11 @@ static void on_message(void *context, uint32_t number, const struct msg *msg)
 
 static void stop(struct node *node)
 {
-    const struct event event = {.kind = EVENT_STOP};
     const bool told = node->stopped;
 
     node->stopped = true;
     if (!told)
-        feed(node, &event);
+        feed(node, &(struct event){.kind = EVENT_STOP});
 }
 
 static size_t on_ask(void *context, const struct msg_ask *ask, bool allowed,
@@ -149,11 +148,13 @@ static const struct mesh_events mesh_events = {.up = on_up,
 static void on_time(void *context)
 {
     struct node *node = context;
-    const struct event event = {.kind = EVENT_TIME};
+    struct event moved = {.kind = EVENT_MOVED};
 
     if (node->asked)
         stop(node);
-    feed(node, &event);
+    while (mesh_moved(node->mesh, &moved.link))
+        feed(node, &moved);
+    feed(node, &(struct event){.kind = EVENT_TIME});
 }
 
 /* Some of those who should be there are not, or nobody is where others were:
@@ -161,13 +162,12 @@ static void on_time(void *context)
 static void on_gathered(void *context)
 {
     struct node *node = context;
-    const struct event event = {.kind = EVENT_TIME};
 
     if (node->core.started)
         return;
     node->core.options.least = 1;
     node->core.met = true;
-    feed(node, &event);
+    feed(node, &(struct event){.kind = EVENT_TIME});
 }
 
 static void on_alert(void *context)

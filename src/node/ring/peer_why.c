@@ -19,19 +19,29 @@ static struct suspect look_at(const struct peer *peer, const struct mesh *mesh,
 {
     const struct peer_seat *const at = &peer->seats[seat];
     const time_us silent_us = silence(peer, seat, now);
-    const bool silent = silent_us >= SILENT_BEATS * peer->options.beat_us;
+    const time_us least_us = SILENT_BEATS * peer->options.beat_us;
+    const bool silent = silent_us >= least_us;
+    bool lost = false;
+    const time_us owes_us =
+        seat == 0 || silent ? 0 : peer_owes_us(peer, seat, now, &lost);
+    const bool owes = owes_us >= peer->options.dead_us / 2;
 
     return (struct suspect){
         .name = at->name,
-        .state = silent ? "suspect" : peer_seat_state(peer, seat),
-        .behind_s = silent ? (double)silent_us / (double)SECOND_US : 0,
+        .state = silent || owes ? "suspect" : peer_seat_state(peer, seat),
+        .behind_s = (double)(silent ? silent_us
+                             : owes ? owes_us
+                                    : 0) /
+                    (double)SECOND_US,
         .slow = &at->slow,
         .silent = silent,
         .silent_us = silent_us,
         .deaf_us = silent && at->link != PEER_NO_LINK
                        ? mesh_deaf_us(mesh, at->link)
                        : 0,
-        .gone = seat > 0 && at->link == PEER_NO_LINK};
+        .gone = seat > 0 && at->link == PEER_NO_LINK,
+        .owes_us = owes ? owes_us : 0,
+        .lost = lost};
 }
 
 /* Nobody waits for one that is away, unless it has rows that nobody else has.

@@ -57,7 +57,7 @@ struct conn {
     bool ended;    /* The peer closed it in good order, ... */
     bool parted;   /* ... and said so first: it was not killed. */
     size_t limit;  /* Largest message taken. */
-    size_t heard;  /* Bytes read, while a stranger. */
+    size_t heard;  /* Bytes read. */
     uint8_t first; /* The first byte ever read. */
     size_t queued; /* Bytes handed to libuv and not yet written. */
     /* Messages that are encrypted as what is queued gets away. */

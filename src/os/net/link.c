@@ -515,6 +515,11 @@ size_t link_queued(const struct link *link, enum plane plane)
     return link->conn[plane] == NULL ? 0 : conn_queued(link->conn[plane]);
 }
 
+size_t link_heard(const struct link *link, enum plane plane)
+{
+    return link->conn[plane] == NULL ? 0 : link->conn[plane]->heard;
+}
+
 static time_us conn_deaf(const struct conn *conn)
 {
     uv_os_fd_t fd;

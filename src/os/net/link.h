@@ -142,6 +142,9 @@ void link_send_with(struct link *link, enum plane plane, const void *head,
 void link_hub_cork(struct link_hub *hub);
 void link_hub_uncork(struct link_hub *hub, struct pool *pool);
 size_t link_queued(const struct link *link, enum plane plane);
+/* Bytes that came by that connection so far: grows while a message comes that
+ * is not whole yet. */
+size_t link_heard(const struct link *link, enum plane plane);
 /* The same, and what the kernel has and the peer's has not acknowledged. */
 size_t link_backlog(const struct link *link, enum plane plane);
 

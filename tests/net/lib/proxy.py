@@ -12,7 +12,8 @@ connection and direction draws from a stream of its own.
 Faults are asked for by hand: reset() breaks what is open, cut() swallows bytes
 in one direction or both while connections stay open, flip() inverts one bit of
 the next bytes that pass, refuse() turns new connections away, narrow() lets
-fewer bytes a second through from then on.  `spy`, if there is one, is shown all
+fewer bytes a second through from then on, mute() swallows what some of the
+connections carry.  `spy`, if there is one, is shown all
 that comes (connection, direction, bytes) and says what is passed on instead.
 """
 
@@ -43,6 +44,7 @@ class Proxy:
         self.target = (host.strip("[]"), int(port))
         self.road = road or Road()
         self.cuts = set()
+        self.muted = None
         self.flips = 0
         self.refusing = False
         self.spy = None
@@ -134,7 +136,8 @@ class Proxy:
         try:
             while True:
                 data = await reader.read(65536)
-                if direction in self.cuts and data:
+                if data and (direction in self.cuts or
+                             self.muted is not None and self.muted(number)):
                     continue
                 if self.spy is not None and data:
                     data = self.spy(number, direction, data)
@@ -194,6 +197,12 @@ class Proxy:
 
     def cut(self, *directions):
         self._ask(lambda: self.cuts.update(directions or (UP, DOWN)))
+
+    def mute(self, which):
+        """Of connections, by number, for which which() is true."""
+        def work():
+            self.muted = which
+        self._ask(work)
 
     def heal(self):
         self._ask(self.cuts.clear)

@@ -215,6 +215,158 @@ static void test_every_point_of_a_view_change(void **state)
     }
 }
 
+/* --- beats come, what is owed does not ------------------------------------ */
+
+/* What one sends another stays on its way, from before any event on. */
+static void lost_everywhere(uint32_t peers, enum ring_fault_kind kind,
+                            bool both, bool heals, uint64_t step)
+{
+    struct ring_fault script[2] = {{.kind = kind}, {.kind = kind}};
+    struct ring_options ring;
+    struct sim_case test;
+    uint64_t from, to;
+
+    ring_case(&test, &ring, peers);
+    to = count_events(ring, &from);
+    ring.divided = !heals;
+    ring.script = script;
+    ring.script_count = both ? 2 : 1;
+    for (uint64_t event = from; event < to; event += step)
+        for (uint32_t way = 0; way < (both ? 1u : 2u); way++) {
+            const uint32_t a = (uint32_t)event % peers;
+            const uint32_t b = (a + 1 + (uint32_t)event % (peers - 1)) % peers;
+            struct ring_result counted;
+            struct sim_result result;
+
+            script[0].event = script[1].event = event;
+            script[0].node = script[1].other = way == 0 ? a : b;
+            script[0].other = script[1].node = way == 0 ? b : a;
+            passes(&ring, &counted, &result);
+            assert_int_equal(counted.finished, peers);
+        }
+    sim_case_close(&test);
+}
+
+/* Two that do not get each other's slices, for good or for a while, go on, each
+ * with whom it does hear, and everybody ends with the model. */
+static void test_slices_that_do_not_come(void **state)
+{
+    (void)state;
+    for (uint32_t peers = 2; peers <= 4; peers++)
+        for (uint32_t i = 0; i < 8; i++)
+            lost_everywhere(peers, i % 2 == 0 ? RING_MUTE : RING_CHOKE,
+                            i / 2 % 2 == 0, i / 4 == 0, peers == 2 ? 1 : 3);
+}
+
+/* A link that lets slices through for a few rounds and then not, each time that
+ * it is made anew, does not keep sides from going on: they try it again, but
+ * less and less often. */
+static void test_merges_that_stand_back_off(void **state)
+{
+    struct ring_fault script[1] = {{.kind = RING_CHOKE, .other = 1}};
+    struct sim_case test;
+    struct ring_options ring;
+    struct ring_result counted;
+    struct sim_result result;
+
+    (void)state;
+    ring_case(&test, &ring, 2);
+    test.options.optim.steps = 2000;
+    (void)count_events(ring, &script[0].event);
+    ring.divided = true;
+    ring.script = script;
+    ring.script_count = 1;
+    passes(&ring, &counted, &result);
+    assert_int_equal(counted.finished, 2);
+    /* The run lasts a hundred patiences. */
+    assert_in_range(counted.views, 6, 40);
+    sim_case_close(&test);
+}
+
+/* A road on which bytes move is slow, and nothing else. */
+static void test_slow_road_is_waited_for(void **state)
+{
+    struct ring_fault script[2] = {{.kind = RING_TRICKLE, .other = 1},
+                                   {.kind = RING_TRICKLE, .node = 1}};
+    struct sim_case test;
+    struct ring_options ring;
+    struct ring_result counted;
+    struct sim_result result;
+    uint64_t from;
+
+    (void)state;
+    ring_case(&test, &ring, 2);
+    (void)count_events(ring, &from);
+    for (uint64_t event = from; event < from + 20; event++) {
+        script[0].event = script[1].event = event;
+        ring.script = script;
+        ring.script_count = 2;
+        passes(&ring, &counted, &result);
+        assert_int_equal(counted.finished, 2);
+        assert_int_equal(counted.views, 2);
+        assert_true(result.end_s > .5); /* It did stand for so long. */
+    }
+    sim_case_close(&test);
+}
+
+/* One that computes for ever, by its beats, is waited for, but not for good. */
+static void test_one_that_hangs(void **state)
+{
+    (void)state;
+    for (uint32_t peers = 2; peers <= 3; peers++) {
+        struct ring_fault script[1] = {{.kind = RING_HANG}};
+        struct sim_case test;
+        struct ring_options ring;
+        uint64_t from, to;
+
+        ring_case(&test, &ring, peers);
+        to = count_events(ring, &from);
+        ring.script = script;
+        ring.script_count = 1;
+        for (uint64_t event = from; event < to; event++) {
+            struct ring_result counted;
+            struct sim_result result;
+
+            script[0].event = event;
+            script[0].node = (uint32_t)event % peers;
+            passes(&ring, &counted, &result);
+            assert_int_equal(counted.finished, peers);
+        }
+        sim_case_close(&test);
+    }
+}
+
+/* A stop does not wait for a step that cannot end. */
+static void test_stop_of_a_round_that_stands(void **state)
+{
+    (void)state;
+    for (uint32_t peers = 2; peers <= 3; peers++) {
+        struct ring_fault script[3] = {{.kind = RING_MUTE, .other = 1},
+                                       {.kind = RING_MUTE, .node = 1},
+                                       {.kind = RING_END, .node = peers - 1}};
+        struct sim_case test;
+        struct ring_options ring;
+
+        ring_case(&test, &ring, peers);
+        test.options.optim.steps = 1000;
+        test.options.chunk_us = 50 * MS_US; /* Alone a step takes a second. */
+        ring.divided = ring.stays = true;
+        for (uint64_t event = 40; event < 60; event++) {
+            struct ring_result counted;
+            struct sim_result result;
+
+            script[0].event = script[1].event = event;
+            script[2].event = event + 40;
+            ring.script = script;
+            ring.script_count = 3;
+            passes(&ring, &counted, &result);
+            assert_int_equal(counted.stopped, peers);
+            assert_true(result.end_s < 1.5);
+        }
+        sim_case_close(&test);
+    }
+}
+
 /* --- owners --------------------------------------------------------------- */
 
 #define OWNERS_MOST 4u
@@ -309,6 +461,37 @@ static void test_owner_stays_away(void **state)
     assert_int_equal(counted.finished, 0);
     assert_in_range(counted.steps_max, 1, 3);
     sim_case_close(&test);
+}
+
+/* Among all other faults, and with rows that only one has. */
+static void test_seeds_of_lost_slices(void **state)
+{
+    const uint32_t seeds = number_of("RING_MUTES", 60);
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
+        const uint32_t peers = 2 + (uint32_t)(seed % 4);
+        struct home homes[OWNERS_MOST];
+        struct sim_case test;
+        struct ring_options ring;
+        struct ring_result counted;
+        struct sim_result result;
+
+        if (seed % 3 == 0 && peers <= OWNERS_MOST)
+            owners_case(&test, &ring, peers, homes);
+        else
+            ring_case(&test, &ring, peers);
+        test.options.seed = seed;
+        test.options.optim.steps = 30;
+        test.options.faults = ring.mutes = true;
+        ring.small = seed % 2 == 0 ? 0 : 1024;
+        ring.divided = seed % 5 == 0 && test.options.home_count == 0;
+        ring.fault_count = 20;
+        ring.fault_gap_us = 100 * MS_US;
+        passes(&ring, &counted, &result);
+        assert_true(counted.finished > 0);
+        sim_case_close(&test);
+    }
 }
 
 /* --- what it costs -------------------------------------------------------- */
@@ -648,6 +831,7 @@ static void test_followed_scale(void **state)
         passes(&ring, &counted, &result);
         assert_int_equal(counted.finished, 4);
         assert_true(counted.rounds > 4 * 4); /* Of four steps. */
+        assert_int_equal(counted.views, 4);  /* Nothing stood. */
         sim_case_close(&test);
     }
 }
@@ -694,6 +878,28 @@ static void test_lent_sums_change(void **state)
 }
 
 #ifdef MUSTER_PLANTED_BUGS
+/* Nobody is suspected whose beats come: the two wait for ever. */
+static void test_owed(void **state)
+{
+    struct ring_fault script[1] = {{.kind = RING_MUTE, .other = 1}};
+    struct ring_options ring;
+    struct sim_result result;
+    struct sim_case test;
+    struct why why = {{0}};
+
+    (void)state;
+    ring_case(&test, &ring, 2);
+    (void)count_events(ring, &script[0].event);
+    ring.divided = true;
+    ring.script = script;
+    ring.script_count = 1;
+    planted_bug = BUG_RING_OWED;
+    assert_int_equal(ring_run(&ring, &result, NULL, &why), ERR_OK);
+    planted_bug = BUG_NONE;
+    assert_true(result.violated);
+    sim_case_close(&test);
+}
+
 static void test_unsealed(void **state)
 {
     struct ring_result counted;
@@ -733,6 +939,12 @@ static void test_planted(void **state)
     }
 }
 #else
+static void test_owed(void **state)
+{
+    (void)state;
+    skip();
+}
+
 static void test_unsealed(void **state)
 {
     (void)state;
@@ -751,8 +963,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_point_of_a_step),
         cmocka_unit_test(test_every_point_of_a_view_change),
+        cmocka_unit_test(test_slices_that_do_not_come),
+        cmocka_unit_test(test_merges_that_stand_back_off),
+        cmocka_unit_test(test_slow_road_is_waited_for),
+        cmocka_unit_test(test_one_that_hangs),
+        cmocka_unit_test(test_stop_of_a_round_that_stands),
         cmocka_unit_test(test_owner_at_every_point),
         cmocka_unit_test(test_owner_stays_away),
+        cmocka_unit_test(test_seeds_of_lost_slices),
         cmocka_unit_test(test_coordinates),
         cmocka_unit_test(test_sides_merge),
         cmocka_unit_test(test_sides_apart),
@@ -770,6 +988,7 @@ int main(void)
         cmocka_unit_test(test_planted),
         cmocka_unit_test(test_lent_sums_change),
         cmocka_unit_test(test_unsealed),
+        cmocka_unit_test(test_owed),
         cmocka_unit_test(test_undisturbed),
     };
 
