@@ -5,6 +5,7 @@ training that was over is made again."""
 
 import json
 import os
+import shutil
 import signal
 import sys
 
@@ -103,15 +104,16 @@ def deserted(tap, wanted):
 def broken_disk(tap):
     """The disk fails where a training is judged: the next one, which has begun,
     is not trained to its end first."""
-    os.makedirs("broken/scores-0-0")
-    open("broken/lock", "w").close() # Of a search that was begun there once.
+    train(*ROWS, "--steps", 1, "-n", 2, "--out", "begun")
+    os.makedirs("broken/scores-0-0", 0o700)
+    shutil.copy("begun/format", "broken")  # A search was begun there once.
     job = Train(*ROWS, "-v", 2, "--grid", "steps=3,1000000", "--tol", 0, *SLOW,
                 "-n", 2, "--out", "broken")
     result = job.finish()
     tap.ok(result["exit"] == 1 and "broken/scores-" in result.get("error", ""),
            "a training that cannot be written down ends the search", result)
-    os.makedirs("last/scores-0-1")
-    open("last/lock", "w").close()
+    os.makedirs("last/scores-0-1", 0o700)
+    shutil.copy("begun/format", "last")
     result = Train(*ROWS, "-v", 2, "--steps", 3, "-n", 2, "--out",
                    "last").finish()
     tap.ok(result["exit"] == 1 and "last/scores-" in result.get("error", ""),
