@@ -168,6 +168,17 @@ static enum err refuse_rounded(const struct dataset *data, struct why *why)
                    row + 1, data->y[row]);
 }
 
+/* As numbers they would be their places in the alphabet. */
+static enum err refuse_words(struct why *why)
+{
+    return why_set(why, ERR_RANGE,
+                   "the labels are more than %u different words, and so many "
+                   "classes are not told apart; name the column of the labels "
+                   "(--label), or, if those words are numbers, take what is no "
+                   "digit or decimal point out of them",
+                   CLASSES_MAX);
+}
+
 static enum err settle_own(struct dataset *data, struct label_set *set,
                            const struct label_options *options, struct why *why)
 {
@@ -178,6 +189,8 @@ static enum err settle_own(struct dataset *data, struct label_set *set,
     const uint32_t count = counted && !numbers ? set->count : 0;
     enum err err = ERR_OK;
 
+    if (!options->regression && options->words && !counted)
+        return refuse_words(why);
     if (!options->regression && count > 0)
         err = refuse_rounded(data, why);
     if (err != ERR_OK)

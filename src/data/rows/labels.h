@@ -50,7 +50,8 @@ bool labels_spread(double least, double most, uint32_t count);
 
 /* Count and map data->y; sets label and classes.  ERR_MISMATCH if a label is
  * not one of options->labels, ERR_RANGE if a class to be found is 2^53 or more
- * and so may be several that were rounded, ERR_NOMEM: with a sentence. */
+ * and so may be several that were rounded, or if there are more words than
+ * CLASSES_MAX, ERR_NOMEM: with a sentence. */
 MUST_CHECK enum err labels_settle(struct dataset *data,
                                   const struct label_options *options,
                                   struct why *why);
