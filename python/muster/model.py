@@ -3,6 +3,7 @@
 import ctypes as C
 import json
 import operator
+import os
 import pickle
 import re
 import warnings
@@ -229,7 +230,8 @@ def load(path):
 
 def check_words(classes):
     if not classes:
-        raise ValueError("labels are words, and this model predicts numbers")
+        raise ValueError("labels are words, and this model predicts numbers; give numbers, or, "
+                         "if they are classes, model='softmax', of at most 1024")
 
 
 def places_of(classes, known, init):
@@ -246,7 +248,7 @@ def labelled(x, labels, weights, recipe):
     """Rows whose labels are numbers, or words, which the library knows as 0, 1, ...,
     in the order of the model that a training goes on from."""
     words = None
-    x, labels = take_label(x, labels, recipe)
+    x, labels, weights = take_columns(x, labels, weights, recipe)
     name = getattr(labels, "name", None)
     if labels is not None:
         labels = np.asarray(labels)
@@ -281,20 +283,50 @@ def image_rows(x, recipe):
     return x
 
 
-def take_label(x, labels, recipe):
-    """(rows, labels) of a frame whose labels are the column that the key label
-    names: the library sees that of an Arrow table, not of a frame."""
-    names, label = _data.names_of(x), recipe.get("label")
-    if label is None or names is None or (labels is None and hasattr(x, "__arrow_c_stream__")):
-        return x, labels
-    if labels is not None:
-        raise ValueError(f"label {label!r} says which column has the labels, and they are given "
-                         "beside the rows, too; leave one out")
-    if label not in names:
-        raise ValueError(f"label {label!r}: the frame has no such column; it has "
-                         f"{', '.join(map(repr, names[:5]))}{', ...' if len(names) > 5 else ''}")
-    del recipe["label"]
-    return x.drop(columns=label), x[label]
+def listed(names, key, given):
+    """Positions in a frame of the columns that a key names: by name, or by number from
+    1, ":2" or 2, as of a file."""
+    items = [given] if isinstance(given, str) and given in names else (
+        given.split(",") if isinstance(given, str) else np.ravel(given).tolist())
+    where = {name: place for place, name in enumerate(names)}
+    found = []
+    for item in items:
+        text = str(item)
+        number = text[1:] if text.startswith(":") else text
+        if text in where:
+            found.append(where[text])
+        elif number.isdecimal() and 1 <= int(number) <= len(names):
+            found.append(int(number) - 1)
+        else:
+            raise ValueError(f"{key} {item!r}: the frame has no such column; it has "
+                             f"{', '.join(map(repr, names[:5]))}{', ...' if len(names) > 5 else ''}")
+    return found
+
+
+def take_columns(x, labels, weights, recipe):
+    """(rows, labels, weights) of a frame whose columns the keys label, drop and weight
+    name: the library sees those of an Arrow table, not of a frame."""
+    names = _data.names_of(x)
+    said = {key: recipe[key] for key in ("label", "drop", "weight") if recipe.get(key) is not None}
+    if not said or names is None or (labels is None and hasattr(x, "__arrow_c_stream__")):
+        return x, labels, weights
+    names, gone = list(names), []
+    for key, values in (("label", labels), ("weight", weights)):
+        if key not in said:
+            continue
+        if values is not None:
+            raise ValueError(f"{key} {said[key]!r} says which column has the {key}s, and they are "
+                             "given beside the rows, too; leave one out")
+        place, = listed(names, key, [said[key]])
+        if key == "label":
+            labels = x.iloc[:, place]
+        else:
+            weights = x.iloc[:, place]
+        gone.append(place)
+    gone += listed(names, "drop", said.get("drop", []))
+    for key in said:
+        del recipe[key]
+    return x.iloc[:, [place for place in range(len(names)) if place not in gone]], labels, weights
 
 
 def has_port(address):
@@ -333,14 +365,19 @@ def run(choices, rows, watch=None, log=None):
 def fit(x, labels=None, weights=None, *, watch=None, log=None, **recipe):
     """Train.  `x`: an array, a sparse matrix, a table of columns (Arrow), or the
     name of a file.  `recipe`: the keys of `muster train`, model="logistic",
-    l2=0.1, n=4, ...; watch(step, objective) may return True to stop."""
+    l2=0.1, n=4, ...; watch(step, objective) may return True to stop; log(sentence)
+    is told what is noticed of the rows, which are warnings else, and of workers."""
     if not str(recipe.get("solver", 0)).isdigit():
         raise ValueError(f"solver {recipe['solver']}: that is the number of LIBLINEAR's type; the "
                          "optimiser is named by optim")
-    x = image_rows(x, recipe)
-    status, why, model = run(recipe, labelled(x, labels, weights, recipe), watch, log)
+    x, told = image_rows(x, recipe), []
+    status, why, model = run(recipe, labelled(x, labels, weights, recipe), watch,
+                             log or (_data.is_path(x) and told.append))
     if status:
         raise error_of(status, why, model)
+    for sentence in told:  # Of its columns, not of workers that come and go.
+        if sentence.startswith(f"{os.fspath(x)}: "):
+            warnings.warn(sentence, stacklevel=2)
     if model.classes > 2 and model.classes_.dtype.kind == "f" and not {
             "model", "solver", "net", "init"} & {key for key in recipe if recipe[key] is not None}:
         warnings.warn(f"the {model.classes} whole labels are taken for classes; if they are numbers, "

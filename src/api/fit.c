@@ -36,8 +36,10 @@ struct fitting {
 static void note(void *context, const char *sentence)
 {
     const struct fitting *const f = context;
+    char text[MUSTER_WHY_SIZE];
 
-    callback_log(f->asked, sentence);
+    status_keys(sentence, text);
+    callback_log(f->asked, text);
 }
 
 static void tell(struct fitting *f, uint32_t step, uint64_t evaluations,
@@ -268,6 +270,27 @@ static enum err train(struct fitting *f, struct muster_model **model,
     return err;
 }
 
+/* Of a table whose labels nobody has named: a wrong guess is costly. */
+static void tell_label(const struct fitting *f)
+{
+    const struct schema *const schema = &f->setup.encoder.schema;
+    const char *const name = schema->label_name;
+
+    if (schema->features == 0 || schema->label >= schema->table ||
+        recipe_given(&f->choices, OPT_LABEL) ||
+        recipe_given(&f->choices, OPT_LABELS))
+        return;
+    if (name != NULL && name[0] != '\0')
+        setup_note(&f->setup,
+                   "%s: the labels are column \"%s\"; label names another",
+                   recipe_text(&f->choices, OPT_DATA),
+                   quote((struct span){name, strlen(name)}).text);
+    else
+        setup_note(&f->setup,
+                   "%s: the labels are column %u; label names another",
+                   recipe_text(&f->choices, OPT_DATA), schema->label + 1);
+}
+
 /* All that comes before a training. */
 static enum muster_status begin(struct fitting *f,
                                 const struct muster_data *data, char *why)
@@ -278,6 +301,8 @@ static enum muster_status begin(struct fitting *f,
     if (err != ERR_OK)
         return status_end(err, &sentence, why);
     err = setup_load(&f->setup, &f->choices, &sentence);
+    if (err == ERR_OK && data->path != NULL)
+        tell_label(f);
     return status_of_data(err, &sentence, why);
 }
 

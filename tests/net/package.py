@@ -1166,6 +1166,55 @@ for y in Y, words:
           refused(lambda: muster.fit(frame, label="aim"), "no such column; it has 'c0'"),
           muster.cross_validate(frame, label="target", folds=2)[0]["accuracy"] > 0.7)
 """,
+    "a frame's columns are dropped and weigh by name, and by a file's numbers": """
+import pandas
+warnings.simplefilter("ignore")
+frame = pandas.DataFrame(X, columns=[f"c{j}" for j in range(12)])
+frame.insert(0, "target", Y)
+frame["heavy"] = 1.0 + np.arange(len(Y)) % 3
+frame.to_csv("frame.csv", index=False)
+rest = [f"c{j}" for j in range(12) if j != 1]
+for drop in "c1", ["c1"], 3, ":3", "c1,:3":
+    for weight in "heavy", 14:
+        one = muster.fit(frame, label="target", drop=drop, weight=weight)
+        print(one.columns == rest, one.hash == muster.fit(
+            "frame.csv", label="target", drop=drop, weight=weight).hash)
+print(muster.fit(frame.drop(columns="heavy"), label="target", drop=["c1", "c2"]).hash ==
+      muster.fit(X[:, [0, *range(3, 12)]], Y).hash,
+      muster.fit(frame.iloc[:, 1:], Y, frame["heavy"], drop="heavy").hash ==
+      muster.fit(X, Y, frame["heavy"]).hash,
+      muster.cross_validate(frame, label="target", drop=["c1", "heavy"], folds=2)[0]["accuracy"] > .7)
+def refused(part, **more):
+    try:
+        muster.fit(frame, label="target", **more)
+    except ValueError as error:
+        return part in str(error) or print(error)
+print(refused("drop 'c12': the frame has no such column", drop="c12"),
+      refused("weight 99: the frame has no such column", weight=99))
+try:
+    muster.fit(frame, label="target", weights=W, weight="heavy")
+except ValueError as error:
+    print("leave one out" in str(error))
+""",
+    "what is noticed of a file's columns is a warning, or told to log": """
+with open("ids.csv", "w") as out:
+    out.write("id,size,kind\\n")
+    for i in range(60):
+        out.write(f"{i},{i % 7}.5,{'ab'[i % 2]}\\n")
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    muster.fit("ids.csv")
+    said = [str(one.message) for one in told]
+    print(any("column 1 (id)" in one and "drop :1" in one and "--" not in one for one in said),
+          any('the labels are column "kind"' in one for one in said),
+          all(one.filename == __file__ for one in told) if "__file__" in globals() else True)
+    told.clear()
+    muster.fit("ids.csv", label="kind", drop="id")
+    print([str(one.message) for one in told] == [])
+    log = []
+    muster.fit("ids.csv", log=log.append)
+    print(sorted(log) == sorted(said), not told)
+""",
     "a training goes on from a model of other labels than 0, 1, ...": """
 from muster import NetClassifier
 rng = np.random.default_rng(5)
