@@ -282,9 +282,9 @@ static void real_times(struct lab *lab, const char *where)
     static const char *const codes[] = {
         "uncoded", "steal", "flexent:estimate=abandon",
         "flexent:estimate=shadow:sampler=random", "flexent"};
-    json_t *table =
-        lab_table(lab, "Real processes, one of them 300 times as slow",
-                  "code|seconds|steps|test accuracy");
+    json_t *table = lab_table(
+        lab, "Real processes, one of them 300 times as slow, labels skewed",
+        "code|seconds|steps|test accuracy");
 
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
         const json_t *run =
@@ -338,7 +338,7 @@ static const char *prepare(struct lab *lab, char alike[WHERE],
                    rows / CHUNKS);
     lab_remark(lab,
                "MNIST: one in %u of its training rows and one in %u of its "
-               "test rows, so that all runs take minutes.",
+               "test rows, for short runs.",
                strides[0], strides[1]);
     return "alike-images-idx3-ubyte";
 }
@@ -395,7 +395,7 @@ const struct experiment experiment_flexent = {
              "abandoning it; samples of high entropy should be significantly "
              "better still.",
     .differs =
-        "The paper gives no figure, no network and no share of the data; all "
+        "The paper gives no numbers, no network and no share of the data; all "
         "are ours. A sample's sum is weighted, so that it estimates the part's "
         "(random: m/b; entropy: the same, as the paper has no weights; strata: "
         "by cell). wait and steal are exact; abandon and rescale are what a "

@@ -347,17 +347,18 @@ const char *lab_link(struct lab *lab, const char *name, const char *instead)
     return lab->err == ERR_OK ? name : NULL;
 }
 
-json_t *lab_read(struct lab *lab, const char *name)
+json_t *lab_history(struct lab *lab, const json_t *run)
 {
-    char path[LAB_PATH + NAME_ROOM];
+    char path[LAB_PATH + FILE_PATH_SIZE];
     json_t *found = NULL;
 
-    (void)snprintf(path, sizeof path, "%s/%s", lab->folder, name);
+    (void)snprintf(path, sizeof path, "%s/%s/history.1.json", lab->folder,
+                   lab_text(run, "run"));
     if (lab->err == ERR_OK)
         found = json_load_file(path, 0, NULL);
     if (lab->err == ERR_OK && found == NULL)
-        fail(lab, why_set(&lab->why, ERR_FORMAT, "%s: cannot be read as JSON",
-                          path));
+        fail(lab, why_set(&lab->why, ERR_FORMAT,
+                          "%.300s: cannot be read as JSON", path));
     return found;
 }
 
@@ -481,10 +482,9 @@ void lab_processors(struct lab *lab, uint32_t most)
     if (count < most)
         lab_remark(lab,
                    "This machine has %u processor%s, and every process of a "
-                   "run one thread: more than %u share %s, so that they cannot "
-                   "be faster.",
+                   "run one thread: of more than %u several share %s.",
                    count, count == 1 ? "" : "s", count,
-                   count == 1 ? "it" : "them");
+                   count == 1 ? "it" : "one");
     else
         lab_remark(lab,
                    "This machine has %u processors, and every process of a run "

@@ -107,8 +107,10 @@ void lab_tell_kinds(struct lab *lab);
 /* Say how many of the runs diverged, if any did. */
 void lab_tell_diverged(struct lab *lab);
 
-/* JSON that a run left in the folder: the caller's; NULL after a failure. */
-json_t *lab_read(struct lab *lab, const char *name);
+/* What a run with workers, of lab_run, wrote down of its steps, in the folder
+ * that it chose: a name of the experiment's would be taken when it is made
+ * again.  The caller's; NULL after a failure. */
+json_t *lab_history(struct lab *lab, const json_t *run);
 /* A small file in the folder, for runs to read. */
 void lab_file(struct lab *lab, const char *name, const char *text);
 /* Likewise what was put together; `made` is closed. */

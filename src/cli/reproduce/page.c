@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "os/file/file.h"
 #include "os/file/output.h"
 
 #define NAME_SIZE   64u
@@ -37,6 +38,7 @@ static const char head[] =
     "th,td{padding:.25rem .7rem;border-bottom:1px solid #d1d5db;"
     "text-align:right;white-space:nowrap}\n"
     "th:first-child,td:first-child{text-align:left}\n"
+    "th,td:first-child{white-space:normal}\n"
     "svg{max-width:100%;height:auto;border-radius:6px}\n"
     "blockquote{margin:1rem 0;padding:.1rem 1rem;border-left:4px solid "
     "#0072b2}\n"
@@ -353,6 +355,17 @@ static int add_json(const char *text, size_t size, void *context)
 {
     svg_add(context, "%.*s", (int)size, text);
     return 0;
+}
+
+void page_remove(const struct lab *lab)
+{
+    static const char *const names[] = {"index.html", "data.json"};
+    char path[LAB_PATH + NAME_SIZE];
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", lab->folder, names[i]);
+        file_remove(path);
+    }
 }
 
 enum err page_write(struct lab *lab, struct why *why)

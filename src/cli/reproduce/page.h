@@ -9,6 +9,8 @@
 #include "cli/reproduce/lab.h"
 #include "cli/show/svg.h"
 
+/* Before the runs begin: an older page is not of their files. */
+void page_remove(const struct lab *lab);
 /* FOLDER/index.html, *.svg, *.csv and data.json. */
 MUST_CHECK enum err page_write(struct lab *lab, struct why *why);
 /* The experiment's tables and remarks on standard output. */

@@ -65,6 +65,11 @@ static int unknown(const struct cli *cli, const char *name)
 
     for (size_t i = 0; i < EXPERIMENTS; i++)
         names[i] = experiments[i]->name;
+    if (*name == '\0' || strcmp(name, "all") == 0 || strchr(name, ' ') != NULL)
+        return say_error(cli, EXIT_USAGE,
+                         "reproduce: \"%.60s\" is no name; write names with a "
+                         "comma and no space between, or all by itself",
+                         name);
     near = nearest_name(name, names, EXPERIMENTS);
     return say_error(cli, EXIT_USAGE,
                      "reproduce: there is no experiment %.60s%s%s%s `muster "
@@ -140,6 +145,7 @@ static enum err reproduce(struct session *session,
     say_note(cli, "%s: %s", experiment->name, experiment->title);
     err = lab_open(&lab);
     if (err == ERR_OK) {
+        page_remove(&lab);
         experiment->run(&lab);
         lab_tell_kinds(&lab);
         lab_tell_diverged(&lab);

@@ -64,47 +64,31 @@ static struct shape shape_of(const struct ring *ring, const struct reading *as,
     return s;
 }
 
-/* Its folder, too, is the same for the same words: one peer is alone in all
- * readings, and is run once. */
-static const char *folder_of(const struct reading *as, uint32_t peers,
-                             char name[DIGITS_NAME])
-{
-    (void)snprintf(name, DIGITS_NAME, "%s-%u",
-                   peers == 1 ? readings[0].file : as->file, peers);
-    return name;
-}
-
+/* One peer is alone in all readings, and is run once. */
 static const json_t *train(struct lab *lab, const struct ring *ring,
                            const struct reading *as, const struct shape *s)
 {
-    char peers[32] = "", out[DIGITS_NAME];
-
-    if (s->peers > 1)
-        (void)snprintf(peers, sizeof peers, " -n %u --topology ring", s->peers);
     return lab_run(
         lab, LAB_DONE,
         "train %s --net net.txt --optim adam --passes %u --batch %u "
-        "--lr %g --warmup %u --threads 1%s --out %s --force -q",
+        "--lr %g --warmup %u --threads 1 -n %u --topology ring -q",
         ring->data, ring->passes, s->batch, s->rate,
         s->peers > 1 && as->grows ? ring->passes / WARM_SHARE * s->steps : 0,
-        peers, folder_of(as, s->peers, out));
+        s->peers);
 }
 
 /* A line of the loss of each pass, mean of the steps that the run's history
  * has of it; the last one's is returned. */
 static double draw(struct lab *lab, const struct ring *ring,
-                   const struct reading *as, const struct shape *s,
-                   json_t *plot)
+                   const struct shape *s, const json_t *run, json_t *plot)
 {
-    char label[32], name[2 * DIGITS_NAME], out[DIGITS_NAME];
+    char label[32];
     double sum[PASSES + 1] = {0}, count[PASSES + 1] = {0};
-    json_t *history, *line, *step;
+    json_t *const history = lab_history(lab, run);
+    json_t *line, *step;
     uint32_t last = 0;
     size_t i;
 
-    (void)snprintf(name, sizeof name, "%s/history.1.json",
-                   folder_of(as, s->peers, out));
-    history = lab_read(lab, name);
     json_array_foreach(json_object_get(history, "steps"), i, step)
     {
         const double at = lab_number(step, "step");
@@ -142,7 +126,7 @@ static void read_as(struct lab *lab, struct ring *ring,
             return;
         lab_row(table, "%u|%u|%.3g|%.2f|%.2f|%.2f|%.4f|%.4f|%.12s", n, s.batch,
                 s.rate, took, took / ring->passes, ring->alone_s / took,
-                draw(lab, ring, as, &s, plot),
+                draw(lab, ring, &s, run, plot),
                 lab_number(run, "test_metrics.accuracy"),
                 lab_text(run, "hash"));
     }
