@@ -37,11 +37,15 @@ esac
 mkdir -p "$dir"
 exec 9>"$dir/lock" && flock 9 # One build at a time in each folder.
 
-tools/deps.sh build
 if [ "$what" = tests ]; then
-    tools/deps.sh test
     set -- "$@" -Dtests=true
-    tools/deps.sh mpi || echo "build.sh: --topology mpi is not tested" >&2
+    # At one go, since each has all pages of the manual indexed again.
+    tools/deps.sh build test mpi || {
+        tools/deps.sh build test
+        echo "build.sh: --topology mpi is not tested" >&2
+    }
+else
+    tools/deps.sh build
 fi
 
 # Programs for the MPIs that are there: one file each.
@@ -54,6 +58,9 @@ set -- "$@" "-Dmpi=$(echo $mpis | tr ' ' ,)"
 
 # Configure when the folder is new or lacks an option that is wanted now.
 options=$dir/options.txt
+# In a tree that was moved or copied it names files of the old place.
+grep -qxFe "in $PWD" "$options" 2>/dev/null ||
+    rm -rf "$options" "$dir/build.ninja" "$dir/meson-private" "$dir/meson-info"
 for option in "$@"; do
     grep -qxFe "$option" "$options" 2>/dev/null || rm -f "$options"
 done
@@ -62,7 +69,7 @@ if [ ! -e "$options" ] || [ ! -e "$dir/build.ninja" ]; then
     again=
     [ ! -e "$dir/build.ninja" ] || again=--reconfigure
     aloud_on_failure meson setup $again "$@" "$dir"
-    printf '%s\n' "$@" >"$options"
+    printf '%s\n' "in $PWD" "$@" >"$options"
 fi
 
 [ "$what" = tests ] || ! [ -e src/cli/main.c ] || {

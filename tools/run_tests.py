@@ -127,20 +127,32 @@ def script_argv(path):
     return [sys.executable if path.suffix == ".py" else "bash", str(path)]
 
 
+def layers_of(argument):
+    """`LAYER...`: these; `but LAYER...`: all others; nothing: all."""
+    words = argument.split()
+    layers = sorted(path.name for path in (ROOT / "tests" / "unit").iterdir()
+                    if path.is_dir())
+    if unknown := set(words) - {"but", *layers}:
+        sys.exit(f"tests/suites.txt: no layer named {', '.join(unknown)}")
+    if words[:1] == ["but"]:
+        return [layer for layer in layers if layer not in words]
+    return words or layers
+
+
 def unit_tests(build, layers):
     """Ask meson: the folder may still hold programs of deleted tests."""
     targets = json.loads((build / "meson-info/intro-targets.json").read_text())
     return sorted(Path(target["filename"][0]) for target in targets
                   if target["type"] == "executable"
                   and "/tests/unit/" in target["defined_in"]
-                  and (not layers or target["name"].split("-")[0] in layers))
+                  and target["name"].split("-")[0] in layers)
 
 
 def programs_of(suite):
     if suite.kind == "unit":
         return [Program(suite, path.name, [str(path)])
                 for path in unit_tests(build_dir(suite),
-                                       suite.argument.split())]
+                                       layers_of(suite.argument))]
     if suite.kind == "dir":
         folder = ROOT / suite.argument
         return [Program(suite, path.name, script_argv(path))
@@ -409,7 +421,8 @@ def targets(suites):
         named = re.findall(r"\$BUILD/(\S+)", suite.argument)
         if suite.kind == "unit":
             wanted += [f"unit-{layer}" for layer in
-                       suite.argument.split() or ["tests"]]
+                       (layers_of(suite.argument) if suite.argument
+                        else ["tests"])]
         elif suite.kind in ("tap", "exit") and named:
             wanted += named
         else:
