@@ -211,6 +211,24 @@ def test_deaths(tap):
     tap.equal(said.get("died"), 701, "... also more of them than events")
 
 
+def test_own_code(tap):
+    """Codes with settings that no other code has."""
+    for k, (code, rows, columns, label) in enumerate((
+            ("flexent:shadows=2:size=20%", 6, 8, "flexent s=1 S=2 20% (used)"),
+            ("cec:l=3:p=9", 9, 3, None), ("elastic", 12, 5, None))):
+        folder = f"own{k}"
+        train("gen:gmm:4000,10", "-n", 6, "--optim", "gd", "--steps", 5,
+              "--code", code, "--out", folder)
+        run("report", folder)
+        text = Path(folder, "report.html").read_text()
+        found = re.search(r'"matrix":\s*(\[\[.*?\]\])', text, re.S)
+        matrix = json.loads(found.group(1)) if found else []
+        tap.equal((len(matrix), len(matrix and matrix[0])), (rows, columns),
+                  f"the matrix of {code} is its own")
+        tap.ok(label is None or f'"label":"{label}"' in text.replace(
+            '": "', '":"'), f"and so is what is replayed of {code}")
+
+
 def test_blind(tap):
     """Where a step's times are not those of its own answers."""
     for folder, words in (("u", ["ignore:staleness=1", "--optim", "gd"]),
@@ -233,6 +251,7 @@ def main():
     test_secret(tap)
     test_resumed(tap)
     test_deaths(tap)
+    test_own_code(tap)
     test_blind(tap)
     if any(map(shutil.which, BROWSERS)):
         test_page(tap, result)

@@ -431,11 +431,19 @@ static json_t *code_json(const json_t *part, bool ring)
                    NULL) == ERR_OK) {
         json_t *matrix = matrix_json(&code);
 
+        char bears[48];
+
+        if (spec.blocks > 0)
+            (void)snprintf(bears, sizeof bears, "any %u of %u blocks", spec.k,
+                           spec.blocks);
+        else
+            (void)snprintf(bears, sizeof bears, "%u straggler%s",
+                           spec.stragglers, spec.stragglers == 1 ? "" : "s");
         (void)snprintf(note, sizeof note,
-                       "%u workers, %u parts, %u stragglers, class %s, %.3g "
+                       "%u workers, %u parts, %s, class %s, %.3g "
                        "copies of the data%s",
-                       slots, code.parts, spec.stragglers,
-                       exactness_name(code.exactness), code_copies(&code),
+                       slots, code.parts, bears, exactness_name(code.exactness),
+                       code_copies(&code),
                        json_is_true(json_object_get(from, "auto"))
                            ? "; where --code auto began"
                            : "");

@@ -15,6 +15,7 @@
 #include "plan/hindsight.h"
 
 #define NOTE_SIZE 512u
+#define TEXT_SIZE 256u /* Of a code with its settings. */
 
 json_int_t report_whole(const json_t *object, const char *key)
 {
@@ -124,25 +125,47 @@ static enum err measured_open(struct measured *measured,
                : ERR_SHAPE;
 }
 
-enum err report_spec(const json_t *code, uint32_t workers,
-                     struct code_spec *spec)
+/* A code of its name alone, with what all of them may have. */
+static struct preset_options plain_options(const json_t *code)
 {
-    const char *name = json_string_value(json_object_get(code, "name"));
-    const struct preset_options options = {
-        .name = name,
-        .stragglers = (uint32_t)report_whole(code, "stragglers"),
+    return (struct preset_options){
+        .name = json_string_value(json_object_get(code, "name")),
         .collect = (uint32_t)report_whole(code, "collect"),
-        .workers = workers,
-        .seed = (uint64_t)report_whole(code, "seed"),
         .parts = (uint32_t)report_whole(code, "parts"),
-        .pieces = (uint32_t)report_whole(code, "pieces"),
         .replicas = (uint32_t)report_whole(code, "replicas"),
         .staleness = (uint32_t)report_whole(code, "staleness"),
     };
+}
 
-    if (name == NULL || preset_takes_file(name))
+enum err report_spec(const json_t *code, uint32_t workers,
+                     struct code_spec *spec)
+{
+    const char *asked = json_string_value(json_object_get(code, "text"));
+    struct preset_options options = {0};
+    const struct preset *preset;
+    char text[TEXT_SIZE];
+    enum err err = ERR_OK;
+
+    if (asked == NULL || json_is_true(json_object_get(code, "auto")))
+        options = plain_options(code);
+    else if (snprintf(text, sizeof text, "%s", asked) < (int)sizeof text)
+        err = preset_parse(text, &options, NULL);
+    if (err != ERR_OK)
+        return err;
+    /* What a file says is not in the folder. */
+    if (options.name == NULL || options.speed_text != NULL ||
+        preset_takes_file(options.name))
         return ERR_UNKNOWN;
-    return preset_spec(&options, spec, NULL);
+    options.workers = workers;
+    preset = preset_find(options.name);
+    /* Of elastic codes it is p - l, which n need not exceed. */
+    if (preset != NULL && (preset->keys & 1u << KEY_L) == 0)
+        options.stragglers = (uint32_t)report_whole(code, "stragglers");
+    options.seed = (uint64_t)report_whole(code, "seed");
+    options.pieces = (uint32_t)report_whole(code, "pieces");
+    err = preset_spec(&options, spec, NULL);
+    spec->filters = NULL; /* They are in `text`, and place nothing. */
+    return err;
 }
 
 /* One code's bar; false if it does not fit. */

@@ -27,13 +27,14 @@ void history_choose(struct run *run)
     }
 }
 
-static json_t *code_json(const struct setup *setup)
+/* `text`: as it was asked for, with settings that some codes alone have. */
+static json_t *code_json(const struct setup *setup, const char *text)
 {
     const struct code_spec *code = &setup->code;
 
     return json_pack(
-        "{s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "name",
-        code->name, "auto", (int)setup->adapt, "stragglers",
+        "{s:s, s:s?, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "name",
+        code->name, "text", text, "auto", (int)setup->adapt, "stragglers",
         (json_int_t)code->stragglers, "collect", (json_int_t)code->k,
         "replicas", (json_int_t)code->replicas, "parts",
         (json_int_t)code->parts, "pieces", (json_int_t)code->pieces, "seed",
@@ -63,7 +64,9 @@ void history_write(const struct run *run, json_t *result)
         json_integer(
             optim_chunks(&setup->optim, dataset_chunks(&setup->data))));
     (void)json_object_set_new(object, "slots", json_integer(setup->slots));
-    (void)json_object_set_new(object, "code", code_json(setup));
+    (void)json_object_set_new(
+        object, "code",
+        code_json(setup, option_text(&run->cli->options, OPT_CODE)));
     (void)json_object_set_new(object, "metric",
                               json_string(metric_name(setup->metric)));
     (void)json_object_set_new(object, "judged", curve_json(&run->curve));
