@@ -145,7 +145,7 @@ struct code_spec {
     uint32_t k;          /* Of first, collect and groups; 0 otherwise. */
     double deadline_s;   /* Of deadline; 0 otherwise. */
     bool divisible;      /* frc: s+1 must divide n. */
-    uint64_t seed;       /* Of real coefficients. */
+    uint64_t seed;       /* Of all that is drawn: coefficients, samples. */
     uint32_t parts;      /* partial: parts a slot holds; 0 = 2(s+1). */
     uint32_t pieces;     /* Cuts of a part; 0 = the schedule's own. */
     uint32_t replicas;   /* sgc: copies of a part; 0 = s+1. */
@@ -214,7 +214,8 @@ struct code {
     uint32_t group_count;
     struct group *groups; /* Of placements in groups. */
     uint32_t copies;      /* The most holders a span has. */
-    uint32_t *arc;        /* cb: slots + 1, where each slot's parts begin. */
+    uint32_t *arc;        /* What `prepare` of a placement draws or works out:
+                             cb: slots + 1, where each slot's parts begin. */
     /* Coded answers f_i are kept as `folds` vectors sum_i basis[k][i] f_i;
      * 0 = each is kept by itself. */
     uint32_t folds;

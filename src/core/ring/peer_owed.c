@@ -27,7 +27,7 @@
 #define TOTAL_FACTOR   4  /* What a total waits for is seen by others only. */
 #define PATIENCE_TWICE 2u /* So often patience doubles, ... */
 #define SHUNNED_TWICE  5u /* ... and the time for which one is not let in. */
-#define FORGIVEN       8 /* After so many of these nothing is held against it. */
+#define FORGIVEN       8  /* So many of that time later it is forgotten. */
 
 void owed_begin(struct peer *p, uint32_t seat)
 {
@@ -167,8 +167,17 @@ static void look(struct peer *p, uint64_t wait)
     p->looked_at = at;
 }
 
-static uint32_t doublings(const struct peer_seat *seat, uint32_t most)
+/* The time for which it was not let in, and FORGIVEN of these behind it. */
+static bool forgiven(const struct peer *p, const struct peer_seat *seat)
 {
+    return p->now - seat->shun_at > (FORGIVEN + 1) * seat->shun_us;
+}
+
+static uint32_t doublings(const struct peer *p, const struct peer_seat *seat,
+                          uint32_t most)
+{
+    if (forgiven(p, seat))
+        return 0;
     return seat->stalls < most ? seat->stalls : most;
 }
 
@@ -177,7 +186,7 @@ static time_us stands_us(const struct peer *p, const struct peer_seat *seat,
 {
     return stops ? p->options.dead_us
                  : STANDS_DEADS * p->options.dead_us
-                       << doublings(seat, PATIENCE_TWICE);
+                       << doublings(p, seat, PATIENCE_TWICE);
 }
 
 static time_us works_us(const struct peer *p, const struct peer_seat *seat,
@@ -188,7 +197,7 @@ static time_us works_us(const struct peer *p, const struct peer_seat *seat,
     const time_us took = (stops ? STOP_FACTOR : WORKS_FACTOR) * p->longest_us;
 
     return (later(deads, took) * (totals ? TOTAL_FACTOR : 1))
-           << doublings(seat, stops ? 0 : PATIENCE_TWICE);
+           << doublings(p, seat, stops ? 0 : PATIENCE_TWICE);
 }
 
 static bool is_stalled(const struct peer *p, uint32_t index, bool owes,
@@ -212,14 +221,15 @@ static void shun(struct peer *p, uint32_t index, struct actions *actions)
 {
     struct peer_seat *const seat = &p->seats[index];
 
-    if (p->now - seat->shun_at > (FORGIVEN + 1) * seat->shun_us)
+    if (forgiven(p, seat))
         seat->stalls = 0;
     seat->stalls++;
     p->stats.stalls++;
     seat->shun_at = p->now;
     seat->shun_us = p->options.dead_us;
     if (p->options.home_count == 0)
-        seat->shun_us <<= doublings(seat, SHUNNED_TWICE);
+        seat->shun_us <<=
+            seat->stalls < SHUNNED_TWICE ? seat->stalls : SHUNNED_TWICE;
     links_drop(p, index, actions);
     if (seat->dial_at < seat->shun_at + seat->shun_us)
         seat->dial_at = seat->shun_at + seat->shun_us;

@@ -347,7 +347,8 @@ void worker_pieces_computed(struct worker *worker, const struct event *event,
     pulse_computed(&worker->pulse, worker->now, computed_chunks(worker));
     if (worker->cancelling) {
         worker->cancelling = false;
-        if (!BUG(BUG_OLD_COMPUTE) || !worker_busy(worker)) {
+        if (!BUG(BUG_OLD_COMPUTE) || !worker_busy(worker) ||
+            worker->at + worker->joined > worker->queue_count) {
             worker_pieces_next(worker, actions);
             return;
         }

@@ -9,7 +9,7 @@
 #include "node/group/gait.h"
 
 #define VOTES_MAX 4
-#define WAIT_MAX  31u /* A trial writes a sixteenth in the slower way. */
+#define WAIT_MAX  31u /* So few are trials that what they lose is little. */
 
 bool gait_tries(struct gait *gait)
 {

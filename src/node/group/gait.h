@@ -21,7 +21,7 @@ struct gait { /* Zeroed: through the caches, until a trial says otherwise. */
     uint32_t wait, left; /* Times between two trials, and until the next. */
 };
 
-/* Once for each time; true: try both. */
+/* Asked once before each copy; true: try both ways with it. */
 bool gait_tries(struct gait *gait);
 /* What a trial found, in any unit.  `percent`: past the caches is quicker if
  * through them takes more than so much of its time. */
