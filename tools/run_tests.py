@@ -165,6 +165,15 @@ def programs_of(suite):
                     tap=suite.kind == "tap")]
 
 
+def titles_of(suite):
+    """The same before anything is built, when sources tell the unit tests."""
+    if suite.kind != "unit":
+        return [program.title for program in programs_of(suite)]
+    return [f"{suite.name} {layer}-{path.stem}"
+            for layer in layers_of(suite.argument)
+            for path in (ROOT / "tests" / "unit" / layer).glob("test_*.c")]
+
+
 def environment(suite, folder):
     env = {name: value for name, value in os.environ.items()
            if not name.startswith(("MUSTER", "MAKE", "MFLAGS"))}
@@ -477,10 +486,8 @@ def chosen_suites(options):
     for suite in read_suites(ROOT / "tests" / "suites.txt"):
         if suite.tier not in tiers:
             continue
-        # "net kill.sh" names its suite: spare the builds of the others.
-        first, space, _ = options.only.partition(" ")
-        if space and not suite.name.endswith(first):
-            continue
+        if not any(options.only in title for title in titles_of(suite)):
+            continue  # Spare its build.
         if options.variant and suite.variant == "release":
             suite.variant = options.variant
         yield suite
@@ -621,9 +628,7 @@ def main():
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, interrupted)
 
-    suites = [suite for suite in chosen_suites(options)
-              if suite.kind not in ("dir", "golden") or programs_of(suite)]
-    runner = Runner(options, suites)
+    runner = Runner(options, list(chosen_suites(options)))
     runner.run_all()
     return runner.conclude()
 
