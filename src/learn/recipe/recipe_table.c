@@ -256,12 +256,14 @@ static const struct option table[RECIPE_OPTIONS] = {
                           .help =
                               "learn no constant (otherwise one is, without "
                               "penalty)"},
-    [OPT_L2] = {.name = "l2",
-                .kind = VALUE_REAL,
-                .value = "A",
-                LIMITS(0, REAL_MAX),
-                .shown = "1/rows",
-                .help = "penalty A |w|^2, the constant left out"},
+    [OPT_L2] =
+        {.name = "l2",
+         .kind = VALUE_REAL,
+         .value = "A",
+         LIMITS(0, REAL_MAX),
+         .shown = "1/rows",
+         .help =
+             "penalty A |w|^2, not on a linear model's constant; with --net 0"},
     [OPT_WEIGHT_DECAY] = {.name = "weight-decay",
                           .kind = VALUE_REAL,
                           .value = "D",
