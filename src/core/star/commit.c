@@ -18,11 +18,6 @@
 #include "core/star/coordinator_parts.h"
 #include "math/vec.h"
 
-/* A stop waits so long for the step at hand, or for as long as so many of the
- * longest rounds took. */
-#define PATIENCE_US     (10 * SECOND_US)
-#define PATIENCE_ROUNDS 4
-
 /* --- checkpoints --------------------------------------------------------- */
 
 static void ask_checkpoint(struct coordinator *c, struct actions *actions)
@@ -494,16 +489,13 @@ static void end_job(struct coordinator *c, struct actions *actions)
         finish(c, actions);
 }
 
-/* Coded data: answers may be owed by somebody whom nobody can stand in for. */
+/* Answers may be owed by somebody who is well, and for whom nobody stands in.
+ */
 time_us commit_patience_ends(const struct coordinator *c)
 {
-    const time_us rounds = PATIENCE_ROUNDS * c->segments.longest_us;
-
-    if (c->stopping != STOPPING_AT_BOUNDARY || !product_on(c) ||
-        c->phase != COORDINATOR_ROUND)
+    if (c->stopping != STOPPING_AT_BOUNDARY || c->phase != COORDINATOR_ROUND)
         return TIME_NEVER;
-    return c->products.stopped_at +
-           (rounds > PATIENCE_US ? rounds : PATIENCE_US);
+    return c->stopped_at + COORDINATOR_PATIENCE_US;
 }
 
 /* The last step may not be durable yet: it may have been finished here, by the

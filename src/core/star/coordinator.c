@@ -522,7 +522,7 @@ static void on_stop(struct coordinator *c, struct actions *actions)
 {
     if (c->stopping == STOPPING_NOT) {
         c->stopping = STOPPING_AT_BOUNDARY;
-        c->products.stopped_at = c->now;
+        c->stopped_at = c->now;
     }
     (void)coordinator_trace(c, actions, TRACE_STOP, LINK_NONE);
 }

@@ -46,6 +46,10 @@
 #define BANNED_SHOWN          8u  /* ... of those in a report. */
 #define VOTES_MAX             3u  /* Answers compared for one piece. */
 
+/* A stop waits so long for the step at hand; then it ends without it, so that
+ * the steps before it are saved before anybody's patience is at its end. */
+#define COORDINATOR_PATIENCE_US (8 * SECOND_US)
+
 /* Scores of all rows in, their slopes dloss/dz (times sample weights) out, in
  * place; returns the loss sum.  `soft` as in struct evaluation.  Pure. */
 typedef double (*slopes_function)(void *context, uint32_t soft, double *scores);
@@ -291,7 +295,6 @@ struct products {
     double residual;    /* ... how well it decodes, ... */
     double reach;       /* ... and the sum of the |numbers| of its vector. */
     struct lines lines; /* lbfgs and newton. */
-    time_us stopped_at; /* Told to stop, then. */
 };
 
 /* Message bodies of one event. */
@@ -389,7 +392,8 @@ struct coordinator {
     enum coordinator_phase phase;
     time_us now;
     enum coordinator_stop stopping;
-    time_us looked_at; /* Last EVENT_TIME. */
+    time_us stopped_at; /* Told to stop, then. */
+    time_us looked_at;  /* Last EVENT_TIME. */
     bool backlog; /* Of the event at hand: it is still on its way to them. */
 
     /* First one for each link, then those behind relays, found by hashing. */

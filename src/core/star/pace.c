@@ -59,12 +59,8 @@ static void settle(struct pace *pace)
 
 void pace_settle(struct coordinator *c)
 {
-    const time_us took = c->now - c->round_began_at;
-
     for (uint32_t i = 0; i < c->alive; i++)
         settle(&c->members[c->present[i]].pace);
-    if (took > c->segments.longest_us)
-        c->segments.longest_us = took;
 }
 
 static void insert(double *sorted, uint32_t count, double speed)

@@ -58,7 +58,6 @@ struct segments {
                            here. */
     time_us look_at;    /* For laggards. */
     uint32_t turns;     /* So often laggards had their turn again. */
-    time_us longest_us; /* Of rounds that ended. */
     double *speeds;     /* Scratch: slots of them. */
     struct residual plan;
     struct blockset *done, *doing; /* What the plan is made from, ... */

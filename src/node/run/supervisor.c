@@ -15,8 +15,9 @@
 #include "os/log.h"
 #include "os/run/process.h"
 
-#define TICK_US         (100 * MS_US)
-#define STOP_US         (10 * SECOND_US) /* For the step at hand and the disk. */
+#define TICK_US (100 * MS_US)
+/* For the step at hand, then for the disk. */
+#define STOP_US         (COORDINATOR_PATIENCE_US + 2 * SECOND_US)
 #define DESERTED_US     (2 * SECOND_US)
 #define PARTING_US      (200 * MS_US) /* For workers, once the job is done. */
 #define PARTED_US       (2 * SECOND_US)

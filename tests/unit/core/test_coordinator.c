@@ -462,6 +462,39 @@ static void test_stop_saves_and_ends(void **state)
     close_play(&play);
 }
 
+/* Both are well, and one never answers: what was made before is saved. */
+static void test_a_stop_gives_up_a_step_that_stands(void **state)
+{
+    struct msg beat = {.kind = MSG_BEAT};
+    const struct action *finish;
+    struct play play;
+
+    (void)state;
+    open_play(&play, "uncoded", 2, 0);
+    answer(&play, 0, 0, play.key, 1);
+    answer(&play, 1, 1, play.key, 1);
+    assert_int_equal(play.coordinator.trainer.optim.step, 1);
+    journaled(&play);
+    answer(&play, 0, 0, play.key, 1);
+    step(&play, (struct event){.kind = EVENT_STOP});
+    while (play.coordinator.phase == COORDINATOR_ROUND) {
+        play.now += 50 * MS_US;
+        assert_true(play.now <= COORDINATOR_PATIENCE_US);
+        for (uint32_t link = 0; link < 2; link++) {
+            beat.beat.sequence++;
+            say(&play, link, &beat);
+        }
+    }
+    journaled(&play);
+    assert_int_equal(stage_find_action(&play.actions, ACTION_CHECKPOINT)->step,
+                     1);
+    step(&play, (struct event){.kind = EVENT_CHECKPOINTED, .step = 1});
+    finish = stage_find_action(&play.actions, ACTION_FINISH);
+    assert_int_equal(finish->err, ERR_CANCELLED);
+    assert_string_equal(finish->reason, "stopped; the state is saved");
+    close_play(&play);
+}
+
 /* Up to the end of a job of one step. */
 static void open_short(struct play *play, bool passing)
 {
@@ -824,6 +857,7 @@ int main(void)
         cmocka_unit_test(test_approximate_steps_wait_for_the_disk),
         cmocka_unit_test(test_every_step_is_saved),
         cmocka_unit_test(test_stop_saves_and_ends),
+        cmocka_unit_test(test_a_stop_gives_up_a_step_that_stands),
         cmocka_unit_test(test_the_last_state_is_saved),
         cmocka_unit_test(test_passing_ends_unsaved),
         cmocka_unit_test(test_passing_stopped_is_saved),
