@@ -14,7 +14,8 @@
 #include "base/mem.h"
 #include "node/host/answer.h"
 
-#define DEAF_US (200 * MS_US) /* Acknowledgements may be late on purpose. */
+#define DEAF_US  (200 * MS_US) /* Acknowledgements may be late on purpose. */
+#define BEHIND_S 1.0
 
 /* A part of what it owed, in percent. */
 static double percent(const struct suspect *one, double part)
@@ -145,6 +146,20 @@ static void judge_owing(struct suspect *one)
                    owes);
 }
 
+/* Nothing to compare it with: the others have had nothing to do for so long. */
+static bool stands(const struct suspect *one)
+{
+    return one->verdict.factor == 0 && one->behind_s >= BEHIND_S;
+}
+
+static void judge_standing(struct suspect *one)
+{
+    one->order = one->behind_s;
+    (void)snprintf(one->why, sizeof one->why,
+                   "has owed an answer for %.2f s; its beats come",
+                   one->behind_s);
+}
+
 static enum err judge_all(struct suspect *all, uint32_t count)
 {
     struct slow_times *times = mem_new(count, sizeof *times);
@@ -190,6 +205,8 @@ enum err suspects_judge(struct suspect *all, uint32_t count)
             judge_silent(&all[i]);
         else if (all[i].owes_us > 0)
             judge_owing(&all[i]);
+        else if (stands(&all[i]))
+            judge_standing(&all[i]);
         else
             say(&all[i]);
     }

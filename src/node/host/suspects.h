@@ -19,7 +19,7 @@
 /* One of those who are looked at.  Texts are borrowed. */
 struct suspect {
     const char *name, *state;
-    double behind_s;         /* As status shows it. */
+    double behind_s;         /* As status shows it: it owes an answer. */
     const struct slow *slow; /* What was measured of it. */
     bool silent;             /* Too long to wait for what it measured: ... */
     time_us silent_us;       /* ... so long ... */
