@@ -23,6 +23,7 @@
 #include "node/host/trace_pipe.h"
 #include "node/star/judge.h"
 #include "node/star/peer_keys.h"
+#include "node/star/standing.h"
 #include "node/star/status.h"
 #include "node/star/tray.h"
 #include "node/star/why_slow.h"
@@ -82,6 +83,7 @@ struct node {
     double held_out_loss;
     enum err measure_err;
     struct reject_log rejects;
+    struct standing standing;
 
     bool finished;
     struct farewell farewell;
@@ -1000,9 +1002,12 @@ static void on_time(void *context)
 {
     struct node *node = context;
     const struct event event = {.kind = EVENT_TIME};
+    char text[STANDING_TEXT];
 
     listener_look(node->bell);
     feed(node, &event);
+    if (standing_look(&node->standing, &node->core, node->now, text) != NULL)
+        log_line("%s", text);
 }
 
 static void on_alert(void *context)
