@@ -6,12 +6,13 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "eval/registry.h"
+#include "node/worker/in_loop.h"
 #include "os/clock.h"
 #include "os/run/threads.h"
 
 /* Not worth a thread's waking, and far less than the time between two beats.
  * What is called off, when a view is over, is so long in ending. */
-#define QUICK_US 4000
+#define SHORT_US 4000
 
 struct compute {
     struct pool *pool;
@@ -23,11 +24,9 @@ struct compute {
     struct computation work;
     enum err err;
     int64_t took_us;
-    uint32_t quick; /* So many chunks are computed in QUICK_US; 0: none ... */
-    enum evaluation_kind quick_kind; /* ... if this is asked for. */
+    struct in_loop in_loop;
     bool due;
-    int64_t kept_us; /* The loop has been kept, since compute_turn ... */
-    int64_t here_us; /* ... and in all. */
+    int64_t here_us; /* The loop has been kept, in all. */
 };
 
 static void carry_out(void *context)
@@ -40,15 +39,11 @@ static void carry_out(void *context)
     compute->took_us = clock_now_us() - began;
 }
 
-/* This one tells how long the next one takes. */
 static void end(struct compute *compute)
 {
     evaluator_end(compute->evaluator);
-    if (compute->took_us > QUICK_US)
-        compute->quick = 0;
-    else if (compute->err == ERR_OK)
-        compute->quick = compute->work.end - compute->work.first;
-    compute->quick_kind = compute->work.what.kind;
+    in_loop_note(&compute->in_loop, &compute->work, compute->err,
+                 compute->took_us);
 }
 
 static void carried_out(void *context)
@@ -109,9 +104,7 @@ enum err compute_start(struct compute *compute, const struct computation *work)
     compute->work = *work;
     flag_lower(&compute->cancel);
     compute->due = compute->evaluator->ops->anywhere &&
-                   work->end - work->first <= compute->quick &&
-                   work->what.kind == compute->quick_kind &&
-                   compute->kept_us < QUICK_US;
+                   in_loop_fits(&compute->in_loop, work, SHORT_US);
     if (!compute->due)
         task_start(compute->task);
     return ERR_OK;
@@ -124,7 +117,7 @@ void compute_cancel(struct compute *compute)
 
 void compute_turn(struct compute *compute)
 {
-    compute->kept_us = 0;
+    in_loop_looked(&compute->in_loop);
 }
 
 bool compute_due(const struct compute *compute)
@@ -138,7 +131,7 @@ void compute_here(struct compute *compute)
     compute->due = false;
     carry_out(compute);
     end(compute);
-    compute->kept_us += compute->took_us;
+    in_loop_kept(&compute->in_loop, compute->took_us);
     compute->here_us += compute->took_us;
 }
 

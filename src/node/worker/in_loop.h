@@ -9,6 +9,8 @@
  * other piece that might be dropped, and nobody cancels.  That shows in the
  * first CALM_LOOKS pieces of every CALM_PIECES, which the thread computes: a
  * CANCEL that comes after a piece is no longer told of.
+ *
+ * A ring's peer has a limit of its own (node/ring/compute.c).
  */
 #ifndef NODE_IN_LOOP_H
 #define NODE_IN_LOOP_H
@@ -16,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "math/computation.h"
 
 #define QUICK_US    1000
@@ -34,9 +37,14 @@ struct in_loop {
 /* The next piece: is it for the loop?  `idle`: it has nothing else to do. */
 bool in_loop_takes(struct in_loop *loop, const struct computation *piece,
                    bool idle);
-/* A piece took as long; the last one tells how long the next one takes. */
+/* The rule: it takes no longer than so, nor do those together that kept the
+ * loop since it looked. */
+bool in_loop_fits(const struct in_loop *loop, const struct computation *piece,
+                  int64_t most_us);
+/* A piece took as long; the last one tells how long the next one takes, but
+ * not if it was called off. */
 void in_loop_note(struct in_loop *loop, const struct computation *piece,
-                  int64_t took_us);
+                  enum err err, int64_t took_us);
 /* It was computed in the loop, ... */
 void in_loop_kept(struct in_loop *loop, int64_t took_us);
 /* ... which has looked at what came meanwhile. */

@@ -466,8 +466,8 @@ static void compute_work(void *context)
 
 static void note_speed(struct node *node)
 {
-    if (node->compute_err == ERR_OK)
-        in_loop_note(&node->in_loop, &node->work, node->compute_us);
+    in_loop_note(&node->in_loop, &node->work, node->compute_err,
+                 node->compute_us);
 }
 
 /* Of a large model a worker has three vectors: the weights, sums that are

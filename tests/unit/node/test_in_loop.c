@@ -19,7 +19,7 @@ static struct in_loop after(int64_t took_us)
 {
     struct in_loop loop = {0};
 
-    in_loop_note(&loop, &piece, took_us);
+    in_loop_note(&loop, &piece, ERR_OK, took_us);
     return loop;
 }
 
@@ -134,9 +134,27 @@ static void test_other_pieces(void **state)
     assert_true(in_loop_takes(&loop, &piece, false));
     assert_false(in_loop_takes(&loop, &twice, false));
     assert_false(in_loop_takes(&loop, &other, false));
-    in_loop_note(&loop, &other, 100);
+    in_loop_note(&loop, &other, ERR_OK, 100);
     assert_true(in_loop_takes(&loop, &other, false));
     assert_false(in_loop_takes(&loop, &piece, false));
+}
+
+/* What a Hessian that was called off at once took is no time of Hessians, nor
+ * are gradients' times. */
+static void test_called_off(void **state)
+{
+    const struct computation hessian = {.what = {.kind = EVALUATE_HESSIAN},
+                                        .end = 10};
+    struct in_loop loop = after(500);
+
+    (void)state;
+    in_loop_note(&loop, &hessian, ERR_CANCELLED, 20);
+    assert_false(in_loop_fits(&loop, &hessian, 4000));
+    assert_true(in_loop_fits(&loop, &piece, 4000));
+    in_loop_note(&loop, &hessian, ERR_OK, 5000);
+    assert_false(in_loop_fits(&loop, &hessian, 4000));
+    in_loop_note(&loop, &hessian, ERR_OK, 3900);
+    assert_true(in_loop_fits(&loop, &hessian, 4000));
 }
 
 int main(void)
@@ -146,6 +164,7 @@ int main(void)
         cmocka_unit_test(test_calm),        cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_never_calm),  cmocka_unit_test(test_busy),
         cmocka_unit_test(test_kept),        cmocka_unit_test(test_other_pieces),
+        cmocka_unit_test(test_called_off),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
