@@ -17,8 +17,8 @@
 
 /* Multiplications that a stretch must have to be worth waking threads for. */
 #define WORTH_THREADS 1000000u
-/* Sizes of a microbatch's samples are added up no further: no limit is as far,
- * and a sum of more would not be an int64. */
+/* Sizes of a microbatch's samples are added up no further, by one thread or by
+ * several: no limit is as far, and a sum of more might not be an int64. */
 #define SIZE_MOST (INT64_C(1) << 62)
 
 /* Parameters of a slice that are worth a thread's waking. */
@@ -138,6 +138,11 @@ static struct layer_call back_of(const struct neural_work *w,
     return call;
 }
 
+static int64_t add_size(int64_t size, int64_t more)
+{
+    return more < SIZE_MOST - size ? size + more : SIZE_MOST;
+}
+
 /* Layers that go sample by sample share their parameters' sums among samples,
  * so that each thread has its own; items of the others are nobody else's. */
 void layer_add(const struct layer *l, const struct layer_call *call, bool bias,
@@ -159,8 +164,7 @@ void layer_add(const struct layer *l, const struct layer_call *call, bool bias,
         sink->refused = true;
         sink->broken |= !sums_finite(call->isa, values, count);
     } else if (!l->ops->whole) {
-        if (sink->size[seen] < SIZE_MOST)
-            sink->size[seen] += (int64_t)ceil(largest);
+        sink->size[seen] = add_size(sink->size[seen], (int64_t)ceil(largest));
     } else if (largest > sink->largest[seen]) {
         sink->largest[seen] = largest;
     }
@@ -425,10 +429,10 @@ static int64_t size_of(const struct neural_work *w, size_t seen)
     int64_t size = 0;
 
     for (uint32_t k = 0; k < w->pool->threads; k++) {
-        size += w->threads[k].size[seen];
+        size = add_size(size, w->threads[k].size[seen]);
         largest = fmax(largest, w->threads[k].largest[seen]);
     }
-    return size + (int64_t)ceil(largest);
+    return add_size(size, (int64_t)ceil(largest));
 }
 
 static bool refused(const struct neural_work *w)

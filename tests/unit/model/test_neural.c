@@ -328,6 +328,56 @@ static void sizes_are_rounded_up(void **state)
     made_free(m);
 }
 
+/* Samples that have the largest size there is each, so that two threads reach
+ * what sizes are added up to; every other one takes its sum back. */
+static void sizes_end_alike_on_all_threads(void **state)
+{
+    enum { SAMPLES = 1 << 14 };
+
+    const struct neural_shape in = {1, 1, 1};
+    const float parameters[] = {0, 0, 1, -1, 0, 0};
+    const int16_t exponent[] = {51, 40, 40, 40};
+    float *const x = mem_new(SAMPLES, sizeof *x);
+    uint32_t *const label = mem_new(SAMPLES, sizeof *label);
+    const struct neural_rows rows = {
+        .count = SAMPLES, .micro = SAMPLES, .x = x, .label = label};
+    struct neural net;
+    struct why why = {{0}};
+
+    (void)state;
+    assert_true(x != NULL && label != NULL);
+    assert_int_equal(
+        neural_init(&net, "conv1x1x1 dense2", &in, NEURAL_SOFTMAX, &why),
+        ERR_OK);
+    assert_int_equal(net.parameters, sizeof parameters / sizeof *parameters);
+    for (uint32_t s = 0; s < SAMPLES; s++) {
+        x[s] = .999f;
+        label[s] = s / 2 % 2;
+    }
+    for (uint32_t threads = 1; threads <= 4; threads++) {
+        int64_t size[4], sum[6] = {0};
+        double loss;
+        struct neural_sums sums = {
+            .exponent = exponent, .sum = sum, .size = size, .loss = &loss};
+        struct neural_work *work;
+        struct pool *pool;
+
+        assert_int_equal(threads_new(threads, &pool), ERR_OK);
+        assert_int_equal(neural_work_new(&net, SAMPLES, SAMPLES, isa_best(),
+                                         pool, &work, &why),
+                         ERR_OK);
+        assert_int_equal(neural_work_load(work, parameters), ERR_OK);
+        assert_int_equal(neural_work_gradient(work, &rows, &sums), ERR_OK);
+        assert_int_equal(size[0], INT64_C(1) << 62);
+        assert_int_equal(sum[0], 0);
+        neural_work_free(work);
+        threads_free(pool);
+    }
+    mem_free(x);
+    mem_free(label);
+    neural_close(&net);
+}
+
 static void what_does_not_fit_is_refused(void **state)
 {
     struct made *const m = make(cnn);
@@ -556,6 +606,7 @@ int main(void)
         cmocka_unit_test(scores_drop_nothing),
         cmocka_unit_test(sizes_bound_the_sums),
         cmocka_unit_test(sizes_are_rounded_up),
+        cmocka_unit_test(sizes_end_alike_on_all_threads),
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(shapes_and_parameters_are_counted),
         cmocka_unit_test(texts_are_refused_in_words),
