@@ -54,6 +54,9 @@ def test_clean(tap):
                                           "w3"], "every process has its place")
     tap.equal([len(named(events, "step")), len(named(events, "commit"))],
               [400, 400], "every step and commit is there")
+    tap.ok(all([e["args"]["step"] for e in named(events, name)] ==
+               list(range(400)) for name in ("step", "commit", "round")),
+           "... by the number that its round has")
     tap.ok(len(named(events, "journal")) >= 400, "so is every record")
     pids = {name: {e["pid"] for e in named(events, name)}
             for name in ("compute", "wait", "send")}

@@ -266,7 +266,7 @@ static void commit(struct trace_file *file, const struct trace *trace)
     if (file->step_at != TIME_NEVER)
         span(file, "step", COORDINATOR, TRACK_STEPS, file->step_at,
              now - file->step_at,
-             json_pack("{s:I, s:I, s:I}", "step", (json_int_t)trace->key.step,
+             json_pack("{s:I, s:I, s:I}", "step", (json_int_t)file->key.step,
                        "class", (json_int_t)trace->a, "chunks",
                        (json_int_t)trace->b));
     file->step_at = TIME_NEVER;

@@ -12,6 +12,9 @@
  *                                cancelled
  *                   send
  *
+ * A step goes by the updates before it, as its rounds and all that was done for
+ * it do: the first is 0.
+ *
  * All times are the coordinator's: workers' are laid on its clock with an
  * error of at most half the shortest round trip (core/link/offset.h), which the
  * file says for each worker (`clock`).

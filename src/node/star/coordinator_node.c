@@ -73,7 +73,8 @@ struct node {
     struct envelope envelope;
     size_t message_max;
     size_t sum_max; /* The same, of a relay. */
-    time_us now;    /* Of the event at hand. */
+    time_us now;    /* Of the event at hand, ... */
+    uint32_t step;  /* ... and of the round that it came in. */
 
     struct keeper keeper;  /* Journal and checkpoints. */
     time_us checkpoint_at; /* When the last one was begun. */
@@ -779,7 +780,7 @@ static void do_journal(struct node *node, const struct action *action)
     const time_us began = clock_now_us();
 
     keeper_journal(&node->keeper, action);
-    own_stint(node, STINT_JOURNAL, node->core.key.step, began);
+    own_stint(node, STINT_JOURNAL, node->step, began);
 }
 
 static void checkpoint_saved(void *context)
@@ -965,11 +966,12 @@ static void step(struct node *node, const struct event *event)
     struct event timed = *event;
 
     node->now = clock_now_us();
+    node->step = node->core.key.step;
     timed.now =
         event->kind == EVENT_TALLIES ? event->arrivals[0].at : node->now;
     coordinator_step(&node->core, &timed, &node->actions);
     if (commits(&node->actions))
-        own_stint(node, STINT_COMMIT, node->core.key.step, node->now);
+        own_stint(node, STINT_COMMIT, node->step, node->now);
     for (uint32_t i = 0; i < node->actions.count; i++)
         carry_out(node, &node->actions.list[i]);
     if (node->strips)
