@@ -2,7 +2,8 @@
  * bugs.h - bugs planted on purpose, to test the tests.
  *
  * Compiled in only with MUSTER_PLANTED_BUGS (tests/planted-*), and all off
- * until a test sets `planted_bug`.  Each must be caught by the simulator.
+ * until a test sets `planted_bug`.  Each must be caught: by the
+ * simulator, or by the unit test of what it is in.
  */
 #ifndef BASE_BUGS_H
 #define BASE_BUGS_H
