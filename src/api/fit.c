@@ -13,6 +13,7 @@
 #include "learn/card/model_card.h"
 #include "learn/family/constant.h"
 #include "learn/family/held.h"
+#include "learn/family/risen.h"
 #include "learn/family/unfinished.h"
 #include "learn/fit.h"
 #include "learn/folds.h"
@@ -144,8 +145,10 @@ static void warn(const struct fitting *f, const struct train_result *result,
 {
     char warning[CONSTANT_TEXT];
 
-    static_assert(HELD_TEXT <= CONSTANT_TEXT, "one room for all of them");
+    static_assert(HELD_TEXT <= CONSTANT_TEXT && RISEN_TEXT <= CONSTANT_TEXT,
+                  "one room for all of them");
     if (constant_sentence(&f->setup, result, warning) != NULL ||
+        risen_sentence(&f->setup, result, warning) != NULL ||
         unfinished_sentence(&f->setup, result, warning) != NULL ||
         held_sentence(&f->setup, result, warning) != NULL)
         status_keys(warning, model->warning);

@@ -34,6 +34,10 @@
 #define SAVE_US      (2 * SECOND_US)
 #define SAVE_LATE_US (10 * SECOND_US) /* ... so much time, of few steps. */
 
+/* A trained model whose objective rose more than so many times lost what it had
+ * learnt, as far as can be told without rows. */
+#define RISE_UNSEEN 10
+
 /* --- in this process ----------------------------------------------------- */
 
 struct alone {
@@ -433,6 +437,9 @@ enum err fit_settle(const struct setup *setup, struct train_result *result)
     enum err err;
 
     if (setup->data.y == NULL) { /* The rows are with their owners. */
+        if (setup->init != NULL) /* Nobody has the labels to tell. */
+            result->outcome.blank =
+                RISE_UNSEEN * result->outcome.objective_first;
         optim_judge(&setup->optim, &result->outcome);
         return ERR_OK;
     }

@@ -203,6 +203,8 @@ enum optim_end {
 struct optim_outcome {
     enum optim_end end;
     double objective, gradient_norm, excess, objective_first; /* As in optim. */
+    double blank;    /* The objective of a model that knows nothing, if the run
+                        began with a trained one; else 0. */
     double gain;     /* First order: what as many steps again would still gain,
                         by how the objective fell in the second half, as a share
                         of what it was at the start; 0: nothing is known. */

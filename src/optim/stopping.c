@@ -30,7 +30,9 @@
 /* The objective of one batch may be so many times that of another before it
  * tells that a training has diverged; where all rows are at hand they tell. */
 #define NOISE_MOST 10
-/* So little more than at the start is no better, but it did not run away. */
+/* So little more than at the start is no better, but it did not run away.  A
+ * trained model may be an optimum, and steps from there first lead up: it ran
+ * away if it lost all that it had learnt. */
 #define RISE_MOST 1.001
 
 void optim_count_calm(struct optim *opt, double gain)
@@ -178,7 +180,8 @@ void optim_judge(const struct optim_options *options,
     const bool noisy =
         options->sampler.kind != SAMPLER_WHOLE && !outcome->at_model;
     const double most =
-        outcome->objective_first * (noisy ? NOISE_MOST : RISE_MOST);
+        fmax(outcome->objective_first * (noisy ? NOISE_MOST : RISE_MOST),
+             outcome->blank);
     const bool open =
         outcome->end == OPTIM_STEPS || outcome->end == OPTIM_GOING;
 

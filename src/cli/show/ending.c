@@ -17,6 +17,7 @@
 #include "learn/family/constant.h"
 #include "learn/family/family.h"
 #include "learn/family/held.h"
+#include "learn/family/risen.h"
 #include "learn/family/unfinished.h"
 #include "node/fixed/noise.h"
 
@@ -261,6 +262,15 @@ static void held_text(const struct setup *setup,
         columns_held_text(setup);
 }
 
+static void risen_text(const struct setup *setup,
+                       const struct train_result *result)
+{
+    char text[RISEN_TEXT];
+
+    if (risen_sentence(setup, result, text) != NULL)
+        (void)printf("           %s\n", text);
+}
+
 void ending_text(const struct run *run, const struct train_result *result)
 {
     const struct setup *const setup = run->setup;
@@ -302,6 +312,7 @@ void ending_text(const struct run *run, const struct train_result *result)
     if (outcome->end == OPTIM_CONVERGED && setup_family(setup)->converges)
         held_text(setup, result);
     constant_text(run, result);
+    risen_text(setup, result);
     best_text(setup, result);
     noise_text(result);
     if (!fit_diverged(result) && has_no_least(setup, outcome))
@@ -354,10 +365,11 @@ static void warning_json(const struct run *run,
     const struct setup *const setup = run->setup;
     char text[CONSTANT_TEXT];
 
-    static_assert(HELD_TEXT <= CONSTANT_TEXT &&
+    static_assert(HELD_TEXT <= CONSTANT_TEXT && RISEN_TEXT <= CONSTANT_TEXT &&
                       UNFINISHED_TEXT <= CONSTANT_TEXT,
                   "one room for all of them");
     if (constant_sentence(setup, result, text) != NULL ||
+        risen_sentence(setup, result, text) != NULL ||
         unfinished_sentence(setup, result, text) != NULL ||
         held_sentence(setup, result, text) != NULL ||
         (!fit_diverged(result) &&

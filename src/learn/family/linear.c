@@ -191,7 +191,7 @@ static enum err settle(const struct setup *setup, struct pool *pool,
     if (setup->exactness == EXACT_APPROX) {
         /* Estimated sums may put the start anywhere; the rows tell. */
         outcome->at_model = false;
-        err = evaluate_at(&problem, pool, &setup->optim, NULL,
+        err = evaluate_at(&problem, pool, &setup->optim, setup->start,
                           &outcome->objective_first, NULL);
     }
     if (err == ERR_OK)

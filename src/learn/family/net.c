@@ -486,6 +486,19 @@ static enum err objective_at_start(const struct setup *setup, struct pool *pool,
     return err == ERR_RANGE ? ERR_OK : err;
 }
 
+static enum err objective_of_constant(const struct setup *setup,
+                                      double *objective)
+{
+    struct constant constant;
+    const enum err err =
+        constant_of(&setup->data, model_ops(setup->model), &constant);
+
+    if (err == ERR_OK)
+        *objective =
+            constant.loss / (double)setup->optim.rows / setup->shown_factor;
+    return err;
+}
+
 /* What the scores of the training rows tell: once for objective, metrics and
  * the constant beside them. */
 static enum err look(const struct setup *setup, struct pool *pool,
@@ -511,15 +524,19 @@ static enum err look(const struct setup *setup, struct pool *pool,
 
 /* The loss of batches says little of the model that they led to, and that of
  * the first one little of where it began: who looks worse than that is held
- * against all rows. */
+ * against all rows, and so is who began with a trained model. */
 static enum err settle(const struct setup *setup, struct pool *pool,
                        struct train_result *result)
 {
     struct optim_outcome *const outcome = &result->outcome;
     enum err err = look(setup, pool, result);
 
-    if (err == ERR_OK && outcome->objective > outcome->objective_first)
+    if (err == ERR_OK && (setup->init != NULL ||
+                          outcome->objective > outcome->objective_first)) {
         err = objective_at_start(setup, pool, &outcome->objective_first);
+        if (err == ERR_OK && setup->init != NULL)
+            err = objective_of_constant(setup, &outcome->blank);
+    }
     if (err != ERR_OK)
         return err;
     outcome->gradient_norm = nan("");

@@ -156,13 +156,39 @@ enum err evaluate_hidden(const struct problem *problem, struct pool *pool,
     return err;
 }
 
-enum err evaluate_outcome(const struct problem *problem, struct pool *pool,
-                          const struct optim_options *options, const double *w,
+/* The first batch may have been an easy one, or a hard one; who begins at 0
+ * asks only whether it is no better. */
+static bool looks_back(const struct optim_options *options,
+                       const struct optim_outcome *outcome, bool told)
+{
+    return outcome->objective > outcome->objective_first ||
+           (options->start != NULL && !told &&
+            options->sampler.kind != SAMPLER_WHOLE);
+}
+
+/* Where it began, and, if that was not at 0, what is there. */
+static enum err look_back(const struct problem *problem, struct pool *pool,
+                          const struct optim_options *options,
                           struct optim_outcome *outcome)
 {
     enum err err = ERR_OK;
 
-    if (!outcome->at_model)
+    if (options->sampler.kind != SAMPLER_WHOLE)
+        err = evaluate_at(problem, pool, options, options->start,
+                          &outcome->objective_first, NULL);
+    if (err == ERR_OK && options->start != NULL)
+        err = evaluate_at(problem, pool, options, NULL, &outcome->blank, NULL);
+    return err;
+}
+
+enum err evaluate_outcome(const struct problem *problem, struct pool *pool,
+                          const struct optim_options *options, const double *w,
+                          struct optim_outcome *outcome)
+{
+    const bool told = outcome->at_model;
+    enum err err = ERR_OK;
+
+    if (!told)
         err = evaluate_at(problem, pool, options, w, &outcome->objective,
                           &outcome->gradient_norm);
     if (err == ERR_RANGE) {
@@ -171,11 +197,8 @@ enum err evaluate_outcome(const struct problem *problem, struct pool *pool,
         err = ERR_OK;
     }
     outcome->at_model = err == ERR_OK;
-    /* The first batch may have been an easy one. */
-    if (err == ERR_OK && options->sampler.kind != SAMPLER_WHOLE &&
-        outcome->objective > outcome->objective_first)
-        err = evaluate_at(problem, pool, options, NULL,
-                          &outcome->objective_first, NULL);
+    if (err == ERR_OK && looks_back(options, outcome, told))
+        err = look_back(problem, pool, options, outcome);
     optim_judge(options, outcome);
     return err;
 }
