@@ -169,6 +169,20 @@ static enum err check_product_name(const char *path, struct why *why)
                    path, ending);
 }
 
+/* Predictions are text, or numbers. */
+static enum err check_predictions_name(const char *path, struct why *why)
+{
+    const char *const ending = save_other_form(path);
+
+    if (ending == NULL || strcmp(ending, ".csv") == 0 ||
+        strcmp(ending, ".npy") == 0)
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "%.200s: predictions are written as .csv, .npy or lines of "
+                   "text, not as %s; choose another name, such as out.csv",
+                   path, ending);
+}
+
 static bool trains_network(const struct options *options)
 {
     return option_text(options, OPT_NET) != NULL ||
@@ -208,6 +222,8 @@ static enum err check_written(const struct options *options,
               : ERR_OK;
     if (row->role == WRITE_PRODUCT)
         err = check_product_name(path, why);
+    if (row->role == WRITE_PREDICTIONS)
+        err = check_predictions_name(path, why);
     if (err != ERR_OK)
         return err;
     err = check_replaced(options, row->role, path, why);

@@ -31,7 +31,7 @@ struct predict {
     struct prediction made;
     struct confusion confusion; /* If it was asked for. */
     uint32_t top;               /* Labels of a row; 0: the one said. */
-    bool csv, probabilities;
+    bool csv, array, probabilities;
     uint32_t shown[SOFTMAX_CLASSES_MAX]; /* Classes, as columns have them. */
 };
 
@@ -44,6 +44,12 @@ static enum err take_options(struct predict *predict, struct why *why)
     if (option_text(options, OPT_MODEL_FILE) == NULL)
         return why_set(why, ERR_SHAPE,
                        "which model? muster predict DATA MODEL [OUT]");
+    predict->array = out != NULL && ending_is(out, strlen(out), ".npy");
+    if (predict->array && style != NULL)
+        return why_set(why, ERR_SHAPE,
+                       "%.200s holds numbers, and --style is of text; leave it "
+                       "out, or choose another name",
+                       out);
     predict->csv = style != NULL
                        ? strcmp(style, "csv") == 0
                        : out != NULL && ending_is(out, strlen(out), ".csv");
@@ -62,9 +68,9 @@ static void note(void *context, const char *sentence)
     say_note(context, "muster: %s", sentence);
 }
 
-/* Classes as they are shown.  A table has them as scikit-learn's classes_, in
- * ascending order, whatever the model; lines are LIBLINEAR's, in the order of
- * the model file: of two, what a positive score says first. */
+/* Classes as they are shown.  A table or array has them as scikit-learn's
+ * classes_, in ascending order, whatever the model; lines are LIBLINEAR's, in
+ * the order of the model file: of two, what a positive score says first. */
 static void order_classes(struct predict *predict)
 {
     const struct model_file *model = &predict->model;
@@ -72,7 +78,7 @@ static void order_classes(struct predict *predict)
     for (uint32_t k = 0; k < model->classes; k++) {
         uint32_t at = k;
 
-        if (!predict->csv) {
+        if (!predict->csv && !predict->array) {
             predict->shown[k] =
                 model->outputs == 1 ? model->classes - 1 - k : k;
             continue;
@@ -327,15 +333,66 @@ static void show_text(const struct predict *predict, const char *out)
                  strange, predict->made.data.rows);
 }
 
+static void put_number(struct page *page, double number)
+{
+    page_add(page, &number, sizeof number);
+}
+
+static void put_numbers(const struct predict *predict, uint32_t row,
+                        struct page *page)
+{
+    const struct prediction *const made = &predict->made;
+    uint32_t best[SOFTMAX_CLASSES_MAX];
+
+    if (predict->top > 0)
+        predict_top(made, row, predict->top, best);
+    else
+        put_number(page, predict_label(made, row));
+    for (uint32_t i = 0; i < predict->top; i++) {
+        put_number(page, predict->model.label[best[i]]);
+        put_number(page, predict_probability(made, row, best[i]));
+    }
+    for (uint32_t k = 0; predict->probabilities && k < predict->model.classes;
+         k++)
+        put_number(page, predict_probability(made, row, predict->shown[k]));
+}
+
+/* An npy file: labels or values, or the columns of a table but for scores. */
+static void put_array(const struct predict *predict, struct page *page)
+{
+    const uint32_t rows = predict->made.data.rows;
+    const uint32_t columns =
+        predict->top > 0
+            ? 2 * predict->top
+            : 1 + (predict->probabilities ? predict->model.classes : 0);
+    char shape[32];
+
+    if (columns == 1)
+        (void)snprintf(shape, sizeof shape, "%u,", rows);
+    else
+        (void)snprintf(shape, sizeof shape, "%u, %u", rows, columns);
+    page_npy_head(page, "<f8", shape, false);
+    for (uint32_t row = 0; row < rows; row++)
+        put_numbers(predict, row, page);
+}
+
+static void put_lines(const struct predict *predict, struct page *page)
+{
+    put_head(predict, page);
+    for (uint32_t row = 0; row < predict->made.data.rows; row++)
+        put_row(predict, row, page);
+}
+
 static enum err write_out(const struct predict *predict, const char *out,
                           struct why *why)
 {
     struct page page = {0};
     enum err err = ERR_OK;
 
-    put_head(predict, &page);
-    for (uint32_t row = 0; row < predict->made.data.rows; row++)
-        put_row(predict, row, &page);
+    if (predict->array)
+        put_array(predict, &page);
+    else
+        put_lines(predict, &page);
     if (page.failed)
         err = why_set(why, ERR_NOMEM, "out of memory");
     else if (out != NULL)
@@ -376,6 +433,20 @@ static enum err take_model(struct predict *predict, struct why *why)
     return model_load(model, &predict->model, why);
 }
 
+static enum err check_array(const struct predict *predict, struct why *why)
+{
+    const struct model_file *const model = &predict->model;
+
+    for (uint32_t k = 0; predict->array && k < model->classes; k++)
+        if (model_file_word(model, model->label[k]) != NULL)
+            return why_set(
+                why, ERR_SHAPE,
+                "%.200s holds numbers, and the model's labels are "
+                "words; choose a name as out.csv or out.txt",
+                option_text(&predict->cli->options, OPT_PREDICTIONS));
+    return ERR_OK;
+}
+
 static enum err execute(struct predict *predict, struct why *why)
 {
     const struct options *options = &predict->cli->options;
@@ -384,6 +455,8 @@ static enum err execute(struct predict *predict, struct why *why)
 
     if (err == ERR_OK)
         err = take_model(predict, why);
+    if (err == ERR_OK)
+        err = check_array(predict, why);
     if (err == ERR_OK)
         err = judge_rows(predict, why);
     if (err == ERR_OK && (out != NULL || !predict->cli->json))

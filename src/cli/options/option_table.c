@@ -252,8 +252,8 @@ static const struct option own[OPTIONS - RECIPE_OPTIONS] = {
     OWN(OPT_PREDICTIONS) = {.name = "predictions",
                             .kind = VALUE_TEXT,
                             .value = "OUT",
-                            .help = "write the predictions there (default: "
-                                    "standard output)"},
+                            .help = "write the predictions there, as text, "
+                                    ".csv or .npy (default: standard output)"},
     OWN(OPT_MODEL_ACTION) = {.name = "model-action",
                              .kind = VALUE_CHOICE,
                              .value = "ACTION",
