@@ -58,7 +58,7 @@ CSV = [
      "--missing mean, median, zero or indicator fills such fields in, --drop "
      "leaves the column out"),
     (b"1,inf,0\n", "line 1: column 2: inf; values must be finite: "
-     "write a number, or nothing at all and add --missing mean"),
+     "write a number, or nothing at all and train with --missing mean"),
     (b"a,b,y\n1,2,1\n1,,0\n", "line 3: column 2 (b): the field is empty; --missing "
      "mean, median, zero or indicator fills such fields in, --drop leaves the "
      "column out"),

@@ -492,8 +492,8 @@ static enum err check_fields(const struct frame *frame, bool gaps,
                            isinf(frame->column[role].number[i]))))
                 return why_set(why, ERR_RANGE,
                                "row %u, column \"%.64s\": missing or not "
-                               "finite; --missing mean, median, zero or "
-                               "indicator fills missing values in",
+                               "finite; fill missing values in, or train with "
+                               "--missing mean, median, zero or indicator",
                                i, csv_name(&frame->csv, j));
         }
     }

@@ -389,8 +389,9 @@ static enum err check_frame(const struct frame *frame, bool gaps, bool labelled,
              j++) {
             if (isnan(frame->column[j].number[i]))
                 return why_set(why, ERR_RANGE,
-                               "row %u, feature %u: NaN; --missing mean, "
-                               "median, zero or indicator fills such values in",
+                               "row %u, feature %u: NaN; fill such values in, "
+                               "or train with --missing mean, median, zero or "
+                               "indicator",
                                i + 1, j + 1);
         }
     }

@@ -230,8 +230,8 @@ enum err csv_number(struct span field, bool label, double *value,
         return why_set(why, ERR_RANGE, "%s; values must be finite: %s",
                        quote(field).text,
                        label ? "leave the row out"
-                             : "write a number, or nothing at all and add "
-                               "--missing mean");
+                             : "write a number, or nothing at all and train "
+                               "with --missing mean");
     case NUMBER_HUGE:
         return why_set(why, ERR_RANGE, "%s is too large; at most %s",
                        quote(field).text, sparse_limit(true));

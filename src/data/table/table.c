@@ -225,8 +225,8 @@ static enum err say_cell(const struct filing *filing, const uint8_t *row,
             return why_set(why, ERR_RANGE, "column %llu: not a finite number%s",
                            (unsigned long long)col + 1,
                            isnan(value) && role < COLUMN_FEATURES
-                               ? "; --missing mean, median, zero or indicator "
-                                 "fills such values in"
+                               ? "; fill such values in, or train with "
+                                 "--missing mean, median, zero or indicator"
                                : "");
         if (role == COLUMN_WEIGHT && !csv_is_weight(value)) {
             char text[32];

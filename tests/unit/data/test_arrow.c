@@ -231,8 +231,8 @@ static void test_refusals(void **state)
     assert_int_equal(source_load(&options, &data, NULL, NULL, &why), ERR_RANGE);
     assert_string_equal(why.text,
                         "the rows: row 1, column \"size\": missing or not "
-                        "finite; --missing mean, median, zero or indicator "
-                        "fills missing values in");
+                        "finite; fill missing values in, or train with "
+                        "--missing mean, median, zero or indicator");
     arrow_close(&table);
 }
 

@@ -446,8 +446,9 @@ static void check_first_error(void)
     memcpy(file.bytes + head + sizeof bad * (20000 * 9 + 7), &bad, sizeof bad);
     assert_int_equal(stage_large(&file, 8, pool, &stage, &why), ERR_RANGE);
     assert_string_equal(why.text,
-                        "row 20001: column 8: not a finite number; --missing "
-                        "mean, median, zero or indicator fills such values in");
+                        "row 20001: column 8: not a finite number; fill such "
+                        "values in, or train with --missing mean, median, zero "
+                        "or indicator");
     stage_close(&stage);
     file.size = head + sizeof bad * (20000 * 9 + 1);
     assert_int_equal(stage_large(&file, 8, pool, &stage, &why), ERR_TRUNCATED);

@@ -101,7 +101,7 @@ static void test_bad_tables(void **state)
     assert_refused(
         "1,2\ninf,3\n", NULL, ERR_RANGE,
         "line 2: column 1: inf; values must be finite: write a number, or "
-        "nothing at all and add --missing mean");
+        "nothing at all and train with --missing mean");
     assert_refused("1,2\n1e39,3\n", NULL, ERR_RANGE,
                    "line 2: column 1: 1e+39 is too large; at most 3.4e38 fits "
                    "single precision, larger ones need --storage f64");
