@@ -491,16 +491,17 @@ static enum err convert(const struct model_file *model, const char *from,
     while (form < sizeof forms / sizeof *forms &&
            strcmp(forms[form].ending, ending) != 0)
         form++;
+    if (model->net != NULL &&
+        (form == sizeof forms / sizeof *forms || !forms[form].network))
+        return why_set(why, ERR_UNKNOWN,
+                       "%.200s: a network is written as .safetensors or .npy",
+                       path);
     if (form == sizeof forms / sizeof *forms)
         return why_set(why, ERR_UNKNOWN,
                        "%.200s: models are not written as %.32s; there are "
                        ".npy, .safetensors, .csv, and LIBLINEAR's text as "
                        ".txt, .model or a name without an ending",
                        path, ending);
-    if (model->net != NULL && !forms[form].network)
-        return why_set(why, ERR_UNKNOWN,
-                       "%.200s: a network is written as .safetensors or .npy",
-                       path);
     forms[form].put(&page, model);
     if (page.failed)
         err = why_set(why, ERR_NOMEM, "%.200s: %s", path, err_text(ERR_NOMEM));

@@ -56,6 +56,7 @@ print(npy[10:10 + length].decode().split("  ")[0])
 print(struct.unpack("<11f", npy[10 + length:]))'
 "$MUSTER" model convert m.safetensors m.txt 2>&1
 "$MUSTER" model convert m.safetensors m.csv 2>&1
+"$MUSTER" model convert m.safetensors m.onnx 2>&1
 ls
 echo "--- the words of a table may be megabytes of the header"
 python3 -c 'print("a,y"); [print("x" * 250 + f"{i},{i % 2}") for i in range(40000)]' >words.csv
