@@ -211,6 +211,21 @@ static enum err say_disguise(struct span field, const char *disguise,
                    label ? "classes" : "categories");
 }
 
+enum err csv_say_unlike(struct span field, const char *more, struct why *why)
+{
+    const char *const disguise = disguise_of(field);
+
+    if (disguise == NULL)
+        return why_set(why, ERR_FORMAT,
+                       "'%s' is not a number, which the column held in the "
+                       "training table%s",
+                       quote(field).text, more);
+    return why_set(why, ERR_FORMAT,
+                   "'%s' is %s, and the column held plain numbers in the "
+                   "training table; write its values %s%s",
+                   quote(field).text, disguise, plainly(field, disguise), more);
+}
+
 enum err csv_number(struct span field, bool label, double *value,
                     struct why *why)
 {

@@ -48,6 +48,10 @@ bool csv_is_boolean(struct span field, double *value);
 MUST_CHECK enum err csv_number(struct span field, bool label, double *value,
                                struct why *why);
 
+/* The sentence for what is no number in a column that held numbers where its
+ * encoder was fitted, with `more` behind it.  ERR_FORMAT. */
+enum err csv_say_unlike(struct span field, const char *more, struct why *why);
+
 /* The same for the weight of a row: above 0, at most CSV_WEIGHT_MAX. */
 MUST_CHECK enum err csv_weight(struct span field, double *value,
                                struct why *why);

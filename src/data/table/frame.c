@@ -265,13 +265,12 @@ static enum err put_number(struct frame_reader *reader, struct span field,
         const enum err err = csv_number(field, label, value, why);
 
         return err == ERR_FORMAT && options->kinds != NULL
-                   ? why_set(why, err,
-                             "'%s' is not a number, which the column held in "
-                             "the training table%s",
-                             quote(field).text,
-                             label && options->missing_labels
-                                 ? "; --label none predicts without labels"
-                                 : "")
+                   ? csv_say_unlike(
+                         field,
+                         label && options->missing_labels
+                             ? "; --label none predicts without labels"
+                             : "",
+                         why)
                    : err;
     }
     if (!label && !options->missing && options->kinds != NULL)
