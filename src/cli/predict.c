@@ -282,6 +282,20 @@ static bool has_labels(const struct dataset *data)
     return false;
 }
 
+/* What was asked for and cannot be without labels. */
+static void note_unlabelled(const struct predict *predict)
+{
+    const bool table = option_flag(&predict->cli->options, OPT_CONFUSION);
+
+    if ((!table && predict->top == 0) || has_labels(&predict->made.data))
+        return;
+    say_note(predict->cli,
+             "muster: the rows have no labels, so %s: --labels FILE has those "
+             "of idx, npy and npz, --label COLUMN is the column of a table",
+             table ? "there is no table for --confusion"
+                   : "it is not told how often --top has the right one");
+}
+
 /* Labels there are, but others than the model's. */
 static void note_unmeasured(const struct predict *predict)
 {
@@ -461,6 +475,8 @@ static enum err execute(struct predict *predict, struct why *why)
         err = judge_rows(predict, why);
     if (err == ERR_OK && (out != NULL || !predict->cli->json))
         err = write_out(predict, out, why);
+    if (err == ERR_OK)
+        note_unlabelled(predict);
     if (err == ERR_OK && predict->cli->json)
         show_json(predict, out);
     else if (err == ERR_OK)

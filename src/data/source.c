@@ -675,15 +675,14 @@ static enum err load_cached(const struct source_options *options,
     return fill_cache(options, &place, data, why);
 }
 
-/* Images of MNIST's naming whose labels nobody named have them beside them.
- * Not of rows that need none: a file that lies there is no reason to fail. */
+/* Images of MNIST's naming whose labels nobody named have them beside them. */
 static void find_labels(struct source_options *options,
                         char path[FILE_PATH_SIZE])
 {
     enum format format = FORMAT_LIBSVM;
 
     if (options->memory != NULL || options->labels_file != NULL ||
-        options->unlabelled ||
+        (options->label != NULL && strcmp(options->label, LABEL_NONE) == 0) ||
         !idx_labels_name(options->spec, path, FILE_PATH_SIZE) ||
         !file_exists(path) || find_format(options, &format, NULL) != ERR_OK ||
         format != FORMAT_IDX)
@@ -691,6 +690,29 @@ static void find_labels(struct source_options *options,
     options->labels_file = path;
     source_note(options, "%s: its labels are %s, by its name",
                 source_shown(options), path);
+}
+
+static enum err load_file_or_copy(const struct source_options *options,
+                                  struct dataset *data, struct why *why)
+{
+    return may_cache(options) ? load_cached(options, data, why)
+                              : load_file(options, data, why);
+}
+
+/* Without labels that nobody named: of rows that need none, a file that lies
+ * there is no reason to fail. */
+static enum err load_alone(struct source_options *options, struct dataset *data,
+                           struct why *why)
+{
+    const char *const found = options->labels_file;
+    const struct why trouble = why != NULL ? *why : (struct why){0};
+    enum err err;
+
+    options->labels_file = NULL;
+    err = load_file_or_copy(options, data, why);
+    if (err == ERR_OK)
+        source_note(options, "%s: left alone: %s", found, trouble.text);
+    return err;
 }
 
 /* With an encoder of its own where the caller has no use for one. */
@@ -705,8 +727,9 @@ static enum err load_rows(const struct source_options *options,
     if (own.encoder == NULL)
         own.encoder = &encoder;
     find_labels(&own, labels);
-    err = may_cache(&own) ? load_cached(&own, data, why)
-                          : load_file(&own, data, why);
+    err = load_file_or_copy(&own, data, why);
+    if (err != ERR_OK && own.unlabelled && own.labels_file == labels)
+        err = load_alone(&own, data, why);
     encoder_close(&encoder);
     return err;
 }

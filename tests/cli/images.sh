@@ -58,3 +58,10 @@ digest() { "$MUSTER" data info "$@" --format json | sed -n 's/.*"digest": "\(.*\
 "$MUSTER" train m/few-images-idx3-ubyte.gz --test m/t.images.idx3-ubyte --model softmax --steps 2 2>&1 >train.out | grep labels
 "$MUSTER" data info m/alone-images-idx3-ubyte 2>&1
 "$MUSTER" data info m/short-images-idx3-ubyte 2>&1 || true
+echo "--- of rows to be judged, too, where they fit; a table needs them"
+"$MUSTER" train m/few-images-idx3-ubyte.gz -q --model softmax --steps 2 m/model >/dev/null
+for rows in few-images-idx3-ubyte.gz alone-images-idx3-ubyte short-images-idx3-ubyte; do
+    "$MUSTER" predict m/$rows m/model m/out --force --confusion 2>&1
+    "$MUSTER" predict m/$rows m/model m/out --force --top 2 2>&1
+done
+"$MUSTER" predict m/few-images-idx3-ubyte.gz m/model m/out --force --label none 2>&1
