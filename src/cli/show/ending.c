@@ -35,6 +35,20 @@ static const char *near_advice(const struct setup *setup,
                  "--passes and a rate that falls (--schedule)";
 }
 
+/* Of the objective at the start: if as many steps again would gain more, or
+ * there were too few to tell (0), it is steps that were missing, whatever the
+ * code left out of them. */
+#define FALLING .01
+
+/* Steps that came out exact lost nothing to the code. */
+static bool is_held_by_code(const struct setup *setup,
+                            const struct train_result *result)
+{
+    return setup->exactness == EXACT_APPROX &&
+           result->stats.exactness[EXACT_APPROX] > 0 &&
+           result->outcome.gain != 0 && result->outcome.gain < FALLING;
+}
+
 #define ADVICE_SIZE 96u
 
 static const char *advice(const struct run *run,
@@ -43,9 +57,10 @@ static const char *advice(const struct run *run,
 {
     const struct setup *const setup = run->setup;
 
-    /* Steps that came out exact lost nothing to the code. */
-    if (setup->exactness == EXACT_APPROX &&
-        result->stats.exactness[EXACT_APPROX] > 0)
+    const char *const more =
+        option_given(&run->cli->options, OPT_PASSES) ? "passes" : "steps";
+
+    if (is_held_by_code(setup, result))
         return "an exact code (steal) gets further";
     if (setup->optim.kind == OPTIM_SGD)
         return "sgd has no test of convergence";
@@ -53,12 +68,12 @@ static const char *advice(const struct run *run,
         return "give it more --steps";
     if (setup->optim.sampler.kind != SAMPLER_WHOLE)
         return near_advice(setup, result);
-    if (setup->chose[0] == '\0')
-        return "give it more --steps";
-    (void)snprintf(text, ADVICE_SIZE, "give it more --%s, or leave out %s",
-                   option_given(&run->cli->options, OPT_PASSES) ? "passes"
-                                                                : "steps",
-                   setup->chose);
+    /* Estimated sums need the optimiser that was chosen for them. */
+    if (setup->chose[0] == '\0' || setup->exactness == EXACT_APPROX)
+        (void)snprintf(text, ADVICE_SIZE, "give it more --%s", more);
+    else
+        (void)snprintf(text, ADVICE_SIZE, "give it more --%s, or leave out %s",
+                       more, setup->chose);
     return text;
 }
 
