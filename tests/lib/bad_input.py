@@ -70,7 +70,7 @@ CSV = [
      "closed again; a quote that belongs to the text is written twice"),
     (b"a,b,y\n1,2,1\n1,x,0\n", "line 3: column 2 (b): 'x' is not a number; if "
      "it stands for what is not known, empty the field and add --missing "
-     "mean; if the column holds words, add --categorical auto,COLUMN"),
+     "mean; if the column holds words, add --categorical auto,:2"),
     (b"a,b,y\n1,2,0\n3,4,1\na,b,y\n5,1,0\n", "line 4: column 1 (a): 'a' is "
      "the column's name: the header again; leave the line out"),
     (b"s,b,y\nred,2,0\nblue,4,1\nred,4,1\ns,b,y\nblue,1,0\n", "line 5: "

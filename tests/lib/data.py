@@ -363,7 +363,7 @@ def check_info():
             "muster: bad.csv: line 3: column 2 (b): 'x' is not a number; " \
             "if it stands for what is not known, empty the field and add " \
             "--missing mean; if the column holds words, add --categorical " \
-            "auto,COLUMN\n", err
+            "auto,:2\n", err
 
     return [forms, images, counts, rounded, cached, broken]
 

@@ -376,12 +376,16 @@ static enum err say_ragged(const struct csv *csv, uint32_t found,
 static enum err read_number(const struct csv *csv, uint32_t col,
                             struct span field, double *value, struct why *why)
 {
+    const struct csv_setting setting = {.label = csv->columns.role[col] ==
+                                                 COLUMN_LABEL,
+                                        .col = col,
+                                        .separator = csv->separator};
+
     if (csv->columns.role[col] == COLUMN_WEIGHT)
         return csv_weight(field, value, why);
-    if (csv->columns.role[col] == COLUMN_LABEL && csv_is_boolean(field, value))
+    if (setting.label && csv_is_boolean(field, value))
         return why_set(why, ERR_FORMAT, "'%s' is a word", quote(field).text);
-    return csv_number(field, csv->columns.role[col] == COLUMN_LABEL, value,
-                      why);
+    return csv_number(field, &setting, value, why);
 }
 
 /* Columns from `col` on, with quotes and everything. */

@@ -4,6 +4,7 @@
  */
 #include "data/table/csv_field.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "data/rows/sparse.h"
@@ -183,35 +184,59 @@ bool csv_is_boolean(struct span field, double *value)
     return false;
 }
 
-/* What makes plain numbers of a column. */
-static const char *plainly(struct span field, const char *disguise)
+static bool is_money(const char *disguise)
 {
-    return strstr(disguise, "decimal comma") != NULL &&
-                   memchr(field.at, '.', field.size) == NULL
-               ? "with points (`tr , . <OLD >NEW`, if all commas are such)"
-               : "as plain numbers";
+    return strcmp(disguise, "an amount of money") == 0;
+}
+
+/* How to write a column's values.  A command that goes over the whole file is
+ * named only where nothing else in it is known to be spoilt. */
+static const char *plainly(struct span field, const char *disguise,
+                           const struct csv_setting *setting)
+{
+    const bool fields = setting->separator == ',';
+
+    if (is_money(disguise))
+        return "as plain numbers, without the currency and marks";
+    if (setting->grouped && memchr(field.at, ',', field.size) != NULL)
+        return fields || setting->decimals
+                   ? "without points, and with a point for the comma"
+                   : "without points, and with a point for the comma (`tr -d . "
+                     "<OLD | tr , . >NEW`, if all points and commas are such)";
+    if (strstr(disguise, "decimal comma") != NULL)
+        return fields ? "with points"
+                      : "with points (`tr , . <OLD >NEW`, if all commas are "
+                        "such)";
+    return "as plain numbers";
 }
 
 /* What to do about a number in disguise; a label is not to be dropped, but may
  * be the label only because it is the last column and nobody named another.
  * Amounts and times seldom come twice, and a category that does not is of no
- * use. */
+ * use; amounts of money are none at all. */
 static enum err say_disguise(struct span field, const char *disguise,
-                             bool label, struct why *why)
+                             const struct csv_setting *setting, struct why *why)
 {
+    const bool label = setting->label;
+    char names[64] = "";
+
+    if (!is_money(disguise))
+        (void)snprintf(names, sizeof names,
+                       " (if they are names of %s, --categorical auto,:%u)",
+                       label ? "classes" : "categories", setting->col + 1);
     return why_set(why, ERR_FORMAT,
                    "%s'%s' is %s, not a plain number; write the column's "
-                   "values %s%s (if they are names of %s, --categorical "
-                   "auto,COLUMN)",
+                   "values %s%s%s",
                    label ? "it is read as the label, and --label NAME takes "
                            "another column; "
                          : "",
-                   quote(field).text, disguise, plainly(field, disguise),
-                   label ? "" : ", or leave it out with --drop",
-                   label ? "classes" : "categories");
+                   quote(field).text, disguise,
+                   plainly(field, disguise, setting),
+                   label ? "" : ", or leave it out with --drop", names);
 }
 
-enum err csv_say_unlike(struct span field, const char *more, struct why *why)
+enum err csv_say_unlike(struct span field, const struct csv_setting *setting,
+                        const char *more, struct why *why)
 {
     const char *const disguise = disguise_of(field);
 
@@ -223,12 +248,14 @@ enum err csv_say_unlike(struct span field, const char *more, struct why *why)
     return why_set(why, ERR_FORMAT,
                    "'%s' is %s, and the column held plain numbers in the "
                    "training table; write its values %s%s",
-                   quote(field).text, disguise, plainly(field, disguise), more);
+                   quote(field).text, disguise,
+                   plainly(field, disguise, setting), more);
 }
 
-enum err csv_number(struct span field, bool label, double *value,
-                    struct why *why)
+enum err csv_number(struct span field, const struct csv_setting *setting,
+                    double *value, struct why *why)
 {
+    const bool label = setting->label;
     const char *disguise;
 
     if (csv_is_missing(field))
@@ -257,14 +284,15 @@ enum err csv_number(struct span field, bool label, double *value,
         return ERR_OK;
     disguise = disguise_of(field);
     if (disguise != NULL)
-        return say_disguise(field, disguise, label, why);
+        return say_disguise(field, disguise, setting, why);
     return why_set(why, ERR_FORMAT,
                    "'%s' is not a number; if it stands for what is not known, "
                    "%s; if the column holds words, add --categorical "
-                   "auto,COLUMN",
+                   "auto,:%u",
                    quote(field).text,
                    label ? "leave the row out"
-                         : "empty the field and add --missing mean");
+                         : "empty the field and add --missing mean",
+                   setting->col + 1);
 }
 
 bool csv_is_weight(double value)

@@ -44,13 +44,24 @@ bool csv_is_missing(struct span field);
 /* True or False, in the ways that programs write them. */
 bool csv_is_boolean(struct span field, double *value);
 
+/* Of the column that a field stands in, what advice about it depends on. */
+struct csv_setting {
+    bool label;
+    uint32_t col;
+    char separator;
+    bool grouped;  /* It has points between thousands. */
+    bool decimals; /* The table has points that are not. */
+};
+
 /* A field as a number; the sentence does not name the column. */
-MUST_CHECK enum err csv_number(struct span field, bool label, double *value,
+MUST_CHECK enum err csv_number(struct span field,
+                               const struct csv_setting *setting, double *value,
                                struct why *why);
 
 /* The sentence for what is no number in a column that held numbers where its
  * encoder was fitted, with `more` behind it.  ERR_FORMAT. */
-enum err csv_say_unlike(struct span field, const char *more, struct why *why);
+enum err csv_say_unlike(struct span field, const struct csv_setting *setting,
+                        const char *more, struct why *why);
 
 /* The same for the weight of a row: above 0, at most CSV_WEIGHT_MAX. */
 MUST_CHECK enum err csv_weight(struct span field, double *value,

@@ -256,17 +256,34 @@ static enum err grow_rows(struct frame_reader *reader)
     return ERR_OK;
 }
 
+static struct csv_setting setting_of(const struct frame_reader *reader,
+                                     uint32_t col)
+{
+    const struct csv *const csv = &reader->frame->csv;
+    const struct survey *const survey = reader->options->survey;
+    const bool known = survey != NULL && col < survey->cols;
+
+    return (struct csv_setting){.label = csv->columns.role[col] == COLUMN_LABEL,
+                                .col = col,
+                                .separator = csv->separator,
+                                .grouped =
+                                    known && survey->column[col].grouped > 0,
+                                .decimals = known && survey->decimals};
+}
+
 static enum err put_number(struct frame_reader *reader, struct span field,
-                           bool label, double *value, struct why *why)
+                           uint32_t col, double *value, struct why *why)
 {
     const struct frame_options *const options = reader->options;
+    const struct csv_setting setting = setting_of(reader, col);
+    const bool label = setting.label;
 
     if (!csv_is_missing(field)) {
-        const enum err err = csv_number(field, label, value, why);
+        const enum err err = csv_number(field, &setting, value, why);
 
         return err == ERR_FORMAT && options->kinds != NULL
                    ? csv_say_unlike(
-                         field,
+                         field, &setting,
                          label && options->missing_labels
                              ? "; --label none predicts without labels"
                              : "",
@@ -283,16 +300,16 @@ static enum err put_number(struct frame_reader *reader, struct span field,
                        "the label is missing ('%s'); leave the row out",
                        quote(field).text);
     if (!label && !options->missing)
-        return csv_number(field, label, value, why);
+        return csv_number(field, &setting, value, why);
     *value = nan("");
     return ERR_OK;
 }
 
 static enum err put_word(struct frame_reader *reader, struct span field,
-                         uint32_t j, uint32_t *code, struct why *why)
+                         uint32_t col, uint32_t *code, struct why *why)
 {
     const struct frame_options *const options = reader->options;
-    const bool label = j == reader->frame->cols;
+    const uint32_t j = frame_of_csv(reader->frame, col);
     const uint32_t known = reader->words[j].count;
     double none;
     enum err err;
@@ -301,7 +318,7 @@ static enum err put_word(struct frame_reader *reader, struct span field,
         return why_set(why, ERR_FORMAT, "a NUL byte; is this a text file?");
     if (options->markers && csv_is_missing(field)) {
         *code = FRAME_MISSING;
-        return put_number(reader, field, label, &none, why);
+        return put_number(reader, field, col, &none, why);
     }
     err = dictionary_look_up(&reader->words[j], field, code);
     if (err != ERR_OK)
@@ -322,9 +339,9 @@ static enum err put_field(struct frame_reader *reader, uint32_t col,
     if (column == NULL)
         return ERR_OK;
     if (column->categorical)
-        return put_word(reader, field, j, &column->code[row], why);
+        return put_word(reader, field, col, &column->code[row], why);
     return put_number(
-        reader, field, j == frame->cols,
+        reader, field, col,
         j == frame->cols ? &frame->label[row] : &column->number[row], why);
 }
 

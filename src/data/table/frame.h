@@ -50,8 +50,11 @@ struct survey {
     struct survey_column {
         /* Without the header; `disguised` by disguise_of, no words. */
         uint64_t numbers, disguised, booleans, words, missing;
+        /* With points between thousands; numbers with any that are none. */
+        uint64_t grouped, decimals;
     } * column;
     bool header;
+    bool decimals;  /* In any column. */
     bool *empty;    /* cols: nothing but missing fields. */
     uint32_t again; /* The first column whose field of the first line is one
                        of its others, too; cols: none. */

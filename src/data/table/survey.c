@@ -39,16 +39,19 @@ static void count_field(struct survey_column *column, struct span field)
 {
     double value;
 
-    if (csv_is_missing(field))
+    if (csv_is_missing(field)) {
         column->missing++;
-    else if (csv_is_boolean(field, &value))
+    } else if (csv_is_boolean(field, &value)) {
         column->booleans++;
-    else if (number_parse(field.at, field.size, &value) != NUMBER_NOT)
+    } else if (number_parse(field.at, field.size, &value) != NUMBER_NOT) {
+        column->decimals += disguise_points(field) == POINTS_OTHER;
         column->numbers++;
-    else if (disguise_of(field) != NULL)
+    } else if (disguise_of(field) != NULL) {
+        column->grouped += disguise_points(field) == POINTS_GROUP;
         column->disguised++;
-    else
+    } else {
         column->words++;
+    }
 }
 
 static void look_back(struct surveyor *surveyor, uint32_t col,
@@ -252,8 +255,10 @@ enum err survey_read(struct text_source *source,
         for (uint32_t i = 0;
              surveyor.first != NULL && !made.header && i < made.cols; i++)
             count_field(&made.column[i], surveyor.first[i]);
-        for (uint32_t i = 0; i < made.cols; i++)
+        for (uint32_t i = 0; i < made.cols; i++) {
             made.empty[i] = holds_nothing(&made.column[i]);
+            made.decimals |= made.column[i].decimals > 0;
+        }
         *survey = made;
     } else {
         survey_close(&made);

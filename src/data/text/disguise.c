@@ -77,7 +77,13 @@ static size_t group_mark(struct span text)
     return 0;
 }
 
-/* 1,234 and 1.234.567,5, but not 1.234. */
+static bool all_digits(struct span text)
+{
+    return text.size > 0 && digits_of(text) == text.size;
+}
+
+/* 1,234 and 1.234.567,5, but not 1.234; and 1.234.50, which is what `tr , .`
+ * makes of 1.234,50.  With one group more that may be an address. */
 static bool is_grouped(struct span text)
 {
     const size_t first = digits_of(text);
@@ -99,10 +105,10 @@ static bool is_grouped(struct span text)
         return false;
     if (text.size == 0)
         return groups > 1 || *mark.at != '.';
-    return text.size > 1 && *text.at != *mark.at &&
-           (*text.at == '.' || *text.at == ',') &&
-           digits_of((struct span){text.at + 1, text.size - 1}) ==
-               text.size - 1;
+    return (*text.at == '.' || *text.at == ',') &&
+           all_digits((struct span){text.at + 1, text.size - 1}) &&
+           (*text.at != *mark.at ||
+            (*text.at == '.' && groups == 1 && text.size == 3));
 }
 
 /* 3,5. */
@@ -312,6 +318,32 @@ static const char *moment_of(struct span text)
         return is_time(span_trim(text)) ? "a date" : NULL;
     }
     return text.size == 0 ? "a date" : NULL;
+}
+
+static struct span unsigned_of(struct span field)
+{
+    struct span text = span_trim(field);
+
+    if (!cut_front(&text, "-"))
+        (void)cut_front(&text, "+");
+    return text;
+}
+
+enum points disguise_points(struct span field)
+{
+    const struct span text = unsigned_of(field);
+    const char *const point = memchr(text.at, '.', text.size);
+    const size_t whole = point == NULL ? 0 : (size_t)(point - text.at);
+
+    if (point == NULL)
+        return POINTS_NONE;
+    if (is_grouped(text) && text.at[digits_of(text)] == '.')
+        return POINTS_GROUP;
+    return whole >= 1 && whole <= 3 && *text.at != '0' &&
+                   digits_of(text) == whole && text.size == whole + 4 &&
+                   all_digits((struct span){point + 1, 3})
+               ? POINTS_EITHER
+               : POINTS_OTHER;
 }
 
 const char *disguise_of(struct span field)

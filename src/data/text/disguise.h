@@ -16,4 +16,13 @@
 /* What a field that is no number is instead: "a date", ...; NULL: a word. */
 const char *disguise_of(struct span field);
 
+/* What points in a field may be. */
+enum points {
+    POINTS_NONE,
+    POINTS_GROUP,  /* Between thousands: 1.234,5 and 1.234.567. */
+    POINTS_EITHER, /* 1.234. */
+    POINTS_OTHER   /* Before decimals, or in a word. */
+};
+enum points disguise_points(struct span field);
+
 #endif /* DATA_DISGUISE_H */

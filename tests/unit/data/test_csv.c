@@ -90,7 +90,7 @@ static void test_bad_tables(void **state)
     assert_refused("a,b\n1,2\n3,x\n", NULL, ERR_FORMAT,
                    "line 3: column 2 (b): 'x' is not a number; if it stands "
                    "for what is not known, leave the row out; if the column "
-                   "holds words, add --categorical auto,COLUMN");
+                   "holds words, add --categorical auto,:2");
     assert_refused("1,2\n3,nan\n", NULL, ERR_FORMAT,
                    "line 2: column 2: 'nan' is a missing value; --missing "
                    "mean, median, zero or indicator fills such fields in, "

@@ -29,8 +29,8 @@ static void all_are(const char *what, const char *const *texts)
 static void test_numbers(void **state)
 {
     static const char *const thousands[] = {
-        "1,234,567.5", "1.234.567",    "1.234,5",    "1 234",
-        "1'234'567",   "1\302\240234", "12_000_000", NULL};
+        "1,234,567.5",  "1.234.567",  "1.234,5",  "1 234",      "1'234'567",
+        "1\302\240234", "12_000_000", "1.042.00", "-12.042.50", NULL};
     static const char *const either[] = {"162,435", "-1,234", "(12,000)", NULL};
     static const char *const commas[] = {"3,5",    "0,25",   ",5",
                                          "-12,50", "-0,250", NULL};
@@ -90,23 +90,58 @@ static void test_moments(void **state)
 /* Words, and what has digits in it but is no number. */
 static void test_words(void **state)
 {
-    static const char *const words[] = {
-        "",         "-",           "%",     "$",          ">50K",    "<=50K",
-        "18-24",    "1st",         "3rd",   "A12",        "12A",     "1.2.3",
-        "10.0.0.1", "555-1234",    "4wd",   "q1",         "may",     "March",
-        "1,2,3",    "1,23,4",      "12-34", "2020-13-45", "C85 C87", "PC 17599",
-        "1:2",      "99:99",       "male",  "()",         "( )",     "k",
-        "kg",       "113-45-6789", "1/2",   "May Day",    "a,b",     "1,",
-        NULL};
+    static const char *const words[] = {"",         "-",
+                                        "%",        "$",
+                                        ">50K",     "<=50K",
+                                        "18-24",    "1st",
+                                        "3rd",      "A12",
+                                        "12A",      "1.2.3",
+                                        "10.0.0.1", "192.168.178.20",
+                                        "1.042.0",  "555-1234",
+                                        "4wd",      "q1",
+                                        "may",      "March",
+                                        "1,2,3",    "1,23,4",
+                                        "12-34",    "2020-13-45",
+                                        "C85 C87",  "PC 17599",
+                                        "1:2",      "99:99",
+                                        "male",     "()",
+                                        "( )",      "k",
+                                        "kg",       "113-45-6789",
+                                        "1/2",      "May Day",
+                                        "a,b",      "1,",
+                                        NULL};
 
     (void)state;
     all_are("a word", words);
+}
+
+static void test_points(void **state)
+{
+    static const struct {
+        const char *text;
+        enum points points;
+    } fields[] = {{"12", POINTS_NONE},        {"919,80", POINTS_NONE},
+                  {"1.042,00", POINTS_GROUP}, {"1.234.567", POINTS_GROUP},
+                  {"-1.042,5", POINTS_GROUP}, {"195.990", POINTS_EITHER},
+                  {"-1.234", POINTS_EITHER},  {"0.250", POINTS_OTHER},
+                  {"195.99", POINTS_OTHER},   {"1234.567", POINTS_OTHER},
+                  {"1,234.5", POINTS_OTHER},  {".250", POINTS_OTHER}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        const char *const text = fields[i].text;
+
+        if (disguise_points((struct span){text, strlen(text)}) !=
+            fields[i].points)
+            fail_msg("'%s'", text);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_points),
         cmocka_unit_test(test_moments),
         cmocka_unit_test(test_words),
     };

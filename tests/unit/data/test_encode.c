@@ -196,7 +196,7 @@ static void test_sentences(void **state)
         {"a,b\nx,z\n", "line 2: column 2 (b): 'z' is not a number; if it "
                        "stands for what is not known, leave the row out; if "
                        "the column holds words, add --categorical "
-                       "auto,COLUMN"},
+                       "auto,:2"},
         {"a,b\n", "no rows, the first line is the header alone"},
         {"y\n1\n", "line 1: no column is left to be a feature"},
         {"a,b,y\n\"u\n\nv\",\"w\nx,1\n",

@@ -236,13 +236,13 @@ static void test_words_become_categories(void **state)
                    FILE_NAME ": line 4: column 1 (a): 'three' is not a number; "
                              "if it stands for what is not known, empty the "
                              "field and add --missing mean; if the column "
-                             "holds words, add --categorical auto,COLUMN");
+                             "holds words, add --categorical auto,:1");
     assert_refused("a,b,y\nu,1,0\nv,2,1\n",
                    (struct source_options){.categorical = "none"},
                    FILE_NAME ": line 2: column 1 (a): 'u' is not a number; if "
                              "it stands for what is not known, empty the field "
                              "and add --missing mean; if the column holds "
-                             "words, add --categorical auto,COLUMN");
+                             "words, add --categorical auto,:1");
 }
 
 /* What is read a second time is kept as wide as it was asked for, and leaves
