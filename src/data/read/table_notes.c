@@ -8,7 +8,11 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+#include "base/mem.h"
 
 enum { NAMES_SHOWN = 8, NAMES_MIN = 20, CODES_TOLD = 4 };
 
@@ -341,6 +345,68 @@ void table_note_names(const struct source_options *options,
                         csv->header ? ")" : "", frame->column[role].categories,
                         frame->rows, i + 1);
         name += csv->header ? strlen(name) + 1 : 0;
+    }
+}
+
+/* Case of ASCII only: that of other letters depends on the language. */
+static int compare_bare(const char *a, const char *b)
+{
+    const struct span u = span_trim((struct span){a, strlen(a)});
+    const struct span v = span_trim((struct span){b, strlen(b)});
+    const int order =
+        strncasecmp(u.at, v.at, u.size < v.size ? u.size : v.size);
+
+    return order != 0 ? order : (u.size > v.size) - (u.size < v.size);
+}
+
+static int by_bare_word(const void *a, const void *b)
+{
+    const char *const *const x = a, *const *const y = b;
+    const int order = compare_bare(*x, *y);
+
+    return order != 0 ? order : strcmp(*x, *y);
+}
+
+static void note_alike(const struct source_options *options,
+                       const struct csv *csv, uint32_t col,
+                       const struct frame_column *column)
+{
+    const bool classes = csv->columns.role[col] == COLUMN_LABEL;
+    const uint32_t count = column->categorical ? column->categories : 0;
+    const char **const word = count > 0 ? mem_new(count, sizeof *word) : NULL;
+    uint32_t pairs = 0, first = 0;
+
+    for (uint32_t i = 0; word != NULL && i < count; i++)
+        word[i] = column->category[i].text;
+    if (word != NULL)
+        qsort(word, count, sizeof *word, by_bare_word);
+    for (uint32_t i = word != NULL ? count : 0; i-- > 1;)
+        if (compare_bare(word[i - 1], word[i]) == 0) {
+            first = i - 1;
+            pairs++;
+        }
+    if (pairs > 0)
+        source_note(options,
+                    "%s: %s: '%s' and '%s' are two %s, and differ in case or "
+                    "blanks only%s; if they are one, write them alike",
+                    source_shown(options), csv_shown(csv, col).text,
+                    quote_text(word[first]).text,
+                    quote_text(word[first + 1]).text,
+                    classes ? "classes" : "categories",
+                    pairs > 1 ? ", as do others" : "");
+    mem_free(word);
+}
+
+void table_note_alike(const struct source_options *options,
+                      const struct frame *frame)
+{
+    for (uint32_t i = 0; i < frame->csv.cols; i++) {
+        const uint32_t role = frame->csv.columns.role[i];
+
+        if (role < COLUMN_FEATURES)
+            note_alike(options, &frame->csv, i, &frame->column[role]);
+        else if (role == COLUMN_LABEL)
+            note_alike(options, &frame->csv, i, &frame->classes);
     }
 }
 

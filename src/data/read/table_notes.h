@@ -32,6 +32,9 @@ void table_note_words(const struct source_options *options,
 /* Columns that hold ids and names. */
 void table_note_names(const struct source_options *options,
                       const struct frame *frame);
+/* Words of a column that may well be one. */
+void table_note_alike(const struct source_options *options,
+                      const struct frame *frame);
 /* Categories that the training table does not have. */
 void table_note_unknown(const struct source_options *options,
                         const struct frame *frame,

@@ -234,6 +234,8 @@ static enum err stage_frame(const struct source_options *options,
             table_note_names(options, &frame);
             err = table_refuse_names(&frame, why);
         }
+        if (fitted(options) == NULL && err == ERR_OK)
+            table_note_alike(options, &frame);
         if (err == ERR_OK)
             err = encode_frame(options, &frame, stage, why);
     }
