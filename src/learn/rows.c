@@ -130,6 +130,7 @@ static enum err weigh_item(const struct scales *scales, const char **at,
                        "balanced",
                        length, item);
     if (!find_word(scales, item, &class, &behind) &&
+        !find_word(scales, item + strspn(item, " "), &class, &behind) &&
         !find_number(scales, item, &class, &behind))
         return refuse_label(scales, item, length, why);
     errno = 0;

@@ -47,7 +47,7 @@ static void note_numbers(const struct source_options *options,
         uint32_t placed = 0;
 
         if (csv_find(csv, item, &named, NULL) == ERR_OK &&
-            csv_place(csv, item, &placed) && placed != named)
+            csv_place(csv, span_trim(item), &placed) && placed != named)
             source_note(options,
                         "%s: --%s %s is the column of that name, which is "
                         "column %u; --%s :%s is the one in that place",

@@ -146,18 +146,29 @@ static enum err say_no_column(const struct csv *csv, struct span wanted,
                    typed.text, list, csv->cols);
 }
 
-enum err csv_find(const struct csv *csv, struct span wanted, uint32_t *col,
-                  struct why *why)
+static bool find_name(const struct csv *csv, struct span wanted, uint32_t *col)
 {
     const char *name = csv->names;
 
     for (uint32_t i = 0; csv->header && i < csv->cols; i++) {
         if (span_is(wanted, name)) {
             *col = i;
-            return ERR_OK;
+            return true;
         }
         name += strlen(name) + 1;
     }
+    return false;
+}
+
+/* A name may have blanks at its ends; in a list they are mostly the list's. */
+enum err csv_find(const struct csv *csv, struct span wanted, uint32_t *col,
+                  struct why *why)
+{
+    if (find_name(csv, wanted, col))
+        return ERR_OK;
+    wanted = span_trim(wanted);
+    if (find_name(csv, wanted, col))
+        return ERR_OK;
     if (csv_place(csv, wanted, col))
         return ERR_OK;
     if (wanted.size > 1 && wanted.at[0] == ':' &&

@@ -117,12 +117,12 @@ static enum err mark_item(struct frame *frame, struct span name,
     struct frame_column *column;
     uint32_t col = 0;
 
-    if (span_is(name, "all")) {
+    if (span_is(span_trim(name), "all")) {
         for (uint32_t j = 0; j < frame->cols; j++)
             frame->column[j].categorical = true;
         return ERR_OK;
     }
-    if (span_is(name, "auto") && survey != NULL) {
+    if (span_is(span_trim(name), "auto") && survey != NULL) {
         mark_surveyed(frame, survey, true);
         return ERR_OK;
     }
