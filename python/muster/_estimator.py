@@ -246,13 +246,21 @@ class Estimator:
     converged."""
 
     _said = {}  # Keys of the library that parameters say.
+    _elsewhere = {}  # Parameters as other programs call them.
 
     def __new__(cls, *_, **params):
         for name in params:
             if name not in cls._get_param_names():
                 raise TypeError(f"{cls.__name__}() got an unexpected keyword argument {name!r}; "
-                                f"there are {', '.join(cls._get_param_names())}")
+                                + cls._meant(name))
         return super().__new__(cls)
+
+    @classmethod
+    def _meant(cls, name):
+        """What to write for a parameter of other programs, or a key of the library."""
+        near = cls._elsewhere.get(name) or cls._said.get(name.replace("_", "-"))
+        return f"did you mean {near}?" if near in cls._get_param_names() else \
+            f"there are {', '.join(cls._get_param_names())}"
 
     @classmethod
     def _get_param_names(cls):

@@ -20,7 +20,7 @@ SAID = {key: by for by, keys in {
 }.items() for key in keys.split()}
 
 PARAMETERS.update({
-    "net": ("None or the text of the layers", lambda v: v is None or isinstance(v, str)),
+    "net": ("None or the text of the layers, as in net='dense32 relu dense3' for 3 classes", lambda v: v is None or isinstance(v, str)),
     "shape": ("None or 2 or 3 whole numbers above 0: height, width, channels",
               lambda v: v is None or isinstance(v, (tuple, list)) and len(v) in (2, 3) and all(
                   is_whole(side) and side > 0 for side in v)),
@@ -37,6 +37,7 @@ class Network(Estimator):
     """Layers, shapes, passes; images where others have rows."""
 
     _said = SAID
+    _elsewhere = {"max_iter": "passes", "hidden_layer_sizes": "net", "layers": "net", "learning_rate_init": "lr"}
 
     def __init__(self, net=None, *, shape=None, batch=None, passes=None, solver=None, lr=None,
                  early_stopping=False, validation_fraction=0.1, n_iter_no_change=10,

@@ -547,7 +547,7 @@ static enum err open_model(const struct options *options, const char *path,
     if (shape == NULL && !file_exists(path) && neural_text_begins(path))
         return why_set(why, ERR_SHAPE,
                        "a net has shapes once its input has one: add --shape "
-                       "28x28x1");
+                       "28x28x1 (of a table with 4 columns, 1x1x4)");
     if (shape == NULL)
         return model_load(path, model, why);
     err = network_text(path, &text, why);

@@ -26,7 +26,7 @@ static enum err net_flops(const char *net, const char *shape, double *flops,
     if (shape == NULL)
         return why_set(why, ERR_SHAPE,
                        "--net has a cost once its input has a shape: add "
-                       "--shape 28x28x1");
+                       "--shape 28x28x1 (of a table with 4 columns, 1x1x4)");
     err = image_parse(shape, &image, why);
     if (err == ERR_OK)
         err = network_text(net, &text, why);

@@ -27,14 +27,15 @@ static void drop_comments(uint8_t *bytes, size_t *size)
     *size = kept;
 }
 
-/* One word with an ending or a folder: layers have digits behind . and /. */
+/* One word with an ending or a folder: layers have digits behind . and /, and
+ * calls (nn.Linear(4,32)), which are told what to write, brackets. */
 static bool looks_like_file(const char *given)
 {
     bool found = false;
 
     for (const char *at = given; (at = strpbrk(at, "./")) != NULL; at++)
         found |= isalpha((unsigned char)at[1]) != 0;
-    return found && strpbrk(given, " \t\r\n") == NULL;
+    return found && strpbrk(given, " \t\r\n(") == NULL;
 }
 
 static enum err read_text(const char *path, char **text, struct why *why)

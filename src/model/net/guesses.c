@@ -20,15 +20,6 @@ static const struct guess {
     {"logistic", "sigmoid"}, {"", ""}, /* Another case, or brackets. */
 };
 
-static bool is_layer(const char *text)
-{
-    struct layer layer = {0};
-    const char *rest;
-
-    layer.ops = layer_find(text, &rest);
-    return layer.ops != NULL && layer.ops->parse(rest, &layer);
-}
-
 /* Widths alone, as scikit-learn has them: "100,50". */
 static bool guess_widths(const char *lower, char hint[LAYER_HINT_SIZE])
 {
@@ -65,7 +56,7 @@ bool layer_guess(const char *word, char hint[LAYER_HINT_SIZE])
         if (guess->here == NULL)
             (void)snprintf(hint, LAYER_HINT_SIZE,
                            "is implied where it is needed; leave it out");
-        else if (is_layer(here))
+        else if (layer_is_one(here))
             (void)snprintf(hint, LAYER_HINT_SIZE, "is written %s", here);
         else
             continue;

@@ -97,11 +97,18 @@ const struct layer_ops *layer_find(const char *text, const char **rest);
 /* Name number i; NULL behind the last. */
 const char *layer_name(uint32_t i);
 
+/* Is it written as one of ours, whatever comes in? */
+bool layer_is_one(const char *text);
+
 #define LAYER_HINT_SIZE 128
 
 /* What to write for a word of other programs: "is written pool2".  false: it is
  * no such word. */
 bool layer_guess(const char *word, char hint[LAYER_HINT_SIZE]);
+
+/* A whole text of Keras or PyTorch in layers of ours, blanks between them, if
+ * all of it is understood and there is room. */
+bool layer_translate(const char *net, char *ours, size_t room);
 
 /* A number at *text, which moves behind it; false if there is none, or it is 0
  * or beyond 2^20. */

@@ -59,3 +59,12 @@ bool layer_option(const char **text, char mark, uint32_t otherwise,
     ++*text;
     return layer_number(text, number);
 }
+
+bool layer_is_one(const char *text)
+{
+    struct layer layer = {0};
+    const char *rest;
+
+    layer.ops = layer_find(text, &rest);
+    return layer.ops != NULL && layer.ops->parse(rest, &layer);
+}

@@ -12,7 +12,8 @@
 #include "base/rng.h"
 #include "model/net/layer.h"
 
-#define SHAPE_SIZE 48
+#define SHAPE_SIZE       48
+#define TRANSLATION_SIZE 256
 
 static void print_shape(const struct neural_shape *s, char text[SHAPE_SIZE])
 {
@@ -44,23 +45,30 @@ static enum err unknown(const struct layer *l, uint32_t number, struct why *why)
 }
 
 /* Layer `number` of the text, from 1, whose word begins at `word`. */
-static enum err parse_layer(const char *word, uint32_t number, struct layer *l,
-                            struct why *why)
+static enum err parse_layer(const char *text, const char *word, uint32_t number,
+                            struct layer *l, struct why *why)
 {
     const size_t length = word_length(word);
+    const bool fits = length < sizeof l->text;
     char hint[LAYER_HINT_SIZE];
+    char ours[TRANSLATION_SIZE];
     const char *rest;
 
     (void)snprintf(l->text, sizeof l->text, "%.*s", (int)length, word);
-    if (length >= sizeof l->text)
-        return why_set(why, ERR_FORMAT, "layer %u, \"%s...\": too long", number,
-                       l->text);
     l->ops = layer_find(l->text, &rest);
-    if (l->ops != NULL && l->ops->parse(rest, l))
+    if (fits && l->ops != NULL && l->ops->parse(rest, l))
         return ERR_OK;
-    if (layer_guess(l->text, hint))
+    if (fits && layer_guess(l->text, hint))
         return why_set(why, ERR_FORMAT, "layer %u, \"%s\", %s", number, l->text,
                        hint);
+    if (layer_translate(text, ours, sizeof ours))
+        return why_set(why, ERR_FORMAT,
+                       "layer %u, \"%s%s\": not understood; layers stand "
+                       "between blanks, without brackets: \"%s\"",
+                       number, l->text, fits ? "" : "...", ours);
+    if (!fits)
+        return why_set(why, ERR_FORMAT, "layer %u, \"%s...\": too long", number,
+                       l->text);
     if (l->ops == NULL)
         return unknown(l, number, why);
     return why_set(why, ERR_FORMAT,
@@ -78,7 +86,7 @@ enum err neural_check(const char *text, struct why *why)
          at = skip_blanks(at + word_length(at))) {
         struct layer layer = {0};
 
-        err = parse_layer(at, ++count, &layer, why);
+        err = parse_layer(text, at, ++count, &layer, why);
     }
     return err;
 }
@@ -123,7 +131,7 @@ static enum err add_layers(struct neural *net, const char *text,
         if (count == NEURAL_LAYERS_MAX)
             return why_set(why, ERR_FORMAT, "more than %u layers",
                            NEURAL_LAYERS_MAX);
-        err = parse_layer(at, ++count, l, why);
+        err = parse_layer(text, at, ++count, l, why);
         if (err == ERR_OK)
             err = fit_layer(l, count, &shape, why);
         if (err != ERR_OK)

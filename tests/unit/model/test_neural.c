@@ -482,6 +482,13 @@ static void texts_are_refused_in_words(void **state)
         {"Dropout0.5 dense3", ERR_FORMAT, "is written drop0.5"},
         {"conv32 dense3", ERR_FORMAT, "written like conv3x3x32"},
         {"conv3x32 dense3", ERR_FORMAT, "written like conv3x3x32"},
+        {"Dense(32, activation='relu'), Dense(3)", ERR_FORMAT,
+         "layer 1, \"Dense(32,\": not understood; layers stand between blanks, "
+         "without brackets: \"dense32 relu dense3\""},
+        {"Conv2D(32,(3,3),activation='relu') dense3", ERR_FORMAT,
+         "activation='rel...\": not understood; layers stand between blanks, "
+         "without "
+         "brackets: \"conv3x3x32 relu dense3\""},
         {"dense3 dense3dense3dense3dense3dense3dense3", ERR_FORMAT, "too long"},
     };
 
@@ -496,6 +503,62 @@ static void texts_are_refused_in_words(void **state)
         if (strstr(why.text, wrong[i].say) == NULL)
             fail_msg("\"%s\" says: %s", wrong[i].text, why.text);
     }
+}
+
+/* What others write for a whole network; NULL: nothing is known of it. */
+static void networks_of_others_are_translated(void **state)
+{
+    static const struct {
+        const char *theirs, *ours;
+    } nets[] = {
+        {"Dense(32, activation='relu'), Dense(3)", "dense32 relu dense3"},
+        {"Dense(units=32, activation=\"tanh\"), Dense(3, "
+         "activation='softmax')",
+         "dense32 tanh dense3"},
+        {"[Dense(32), Activation('relu'), Dense(3)]", "dense32 relu dense3"},
+        {"keras.layers.Dense(32, 'relu')", "dense32 relu"},
+        {"Linear(4,32), ReLU(), Linear(32,3)", "dense32 relu dense3"},
+        {"nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Linear(32, 3))",
+         "dense32 relu dense3"},
+        {"nn.Linear(in_features=4, out_features=32)", "dense32"},
+        {"nn.Linear(4, 32, bias=True)->nn.Tanh()", "dense32 tanh"},
+        {"nn.Conv2d(1,32,3)", "conv3x3x32"},
+        {"nn.Conv2d(1, 32, kernel_size=3, stride=2, padding=1)",
+         "conv3x3x32/2+1"},
+        {"nn.Conv2d(1, 32, (3, 5), 1, 0)", "conv3x5x32"},
+        {"nn.Conv2d(1, 32, 3, padding='same')", "conv3x3x32+1"},
+        {"nn.Conv2d(1, 32, 3, padding=(1, 2))", NULL},
+        {"Conv2D(32,(3,3),activation='relu')", "conv3x3x32 relu"},
+        {"Conv2D(32, 3, padding='same'), MaxPooling2D((2, 2)), Flatten(), "
+         "Dropout(.25), Dense(10)",
+         "conv3x3x32+1 pool2 drop.25 dense10"},
+        {"Conv2D(32, (3, 3), padding='same', strides=2)", NULL},
+        {"MaxPool2d(3, 2), AvgPool2d(2), MaxPooling2D()", "pool3/2 avg2 pool2"},
+        {"dense32,relu,dense3", "dense32 relu dense3"},
+        {"dense32-relu-dense3", "dense32 relu dense3"},
+        {"dense32->relu->dense3", "dense32 relu dense3"},
+        {"conv3x3x8+1,drop.5,pool3/2", "conv3x3x8+1 drop.5 pool3/2"},
+        {"Dense(32), BatchNormalization(), Dense(3)", NULL},
+        {"Dense(-3)", NULL},
+        {"Dense()", NULL},
+        {"Dense(32", NULL},
+        {"Dense(3, 4]", NULL},
+        {"Conv2d(1)", NULL},
+        {"32,16", NULL},
+        {"()[]", NULL},
+        {"", NULL},
+    };
+    char ours[64];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(nets); i++) {
+        const bool known = layer_translate(nets[i].theirs, ours, sizeof ours);
+
+        if (known != (nets[i].ours != NULL) ||
+            (known && strcmp(ours, nets[i].ours) != 0))
+            fail_msg("%s: %s", nets[i].theirs, known ? ours : "nothing");
+    }
+    assert_false(layer_translate("dense32,relu", ours, sizeof "dense32 rel"));
 }
 
 /* Products of sizes that wrap to something small. */
@@ -610,6 +673,7 @@ int main(void)
         cmocka_unit_test(what_does_not_fit_is_refused),
         cmocka_unit_test(shapes_and_parameters_are_counted),
         cmocka_unit_test(texts_are_refused_in_words),
+        cmocka_unit_test(networks_of_others_are_translated),
         cmocka_unit_test(sizes_that_wrap_are_refused),
         cmocka_unit_test(first_weights_are_as_wide_as_they_should_be),
         cmocka_unit_test(a_convolution_begins_without_biases),
