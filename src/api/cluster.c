@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "code/preset.h"
 #include "core/run/journal.h"
+#include "learn/workers.h"
 #include "node/arithmetic.h"
 #include "node/host/ways.h"
 #include "node/run/train.h"
@@ -21,7 +22,6 @@
 #include "os/file/scratch.h"
 #include "os/run/signals.h"
 
-#define SPARE_SEATS  64u /* For those who join. */
 #define CONFIG_NAME  "muster own function 1"
 #define CONFIG_BYTES 256u
 #define GIVE_UP_US   (60 * SECOND_US)
@@ -137,7 +137,8 @@ static enum err describe(struct cluster *c, const struct optim_options *optim,
         .watch_context = c,
         .stop = &c->stop,
     };
-    c->run.workers_max = c->run.slots + (o->listen != NULL ? SPARE_SEATS : 0);
+    c->run.workers_max =
+        workers_most(&o->recipe->choices, c->run.slots, c->run.local_workers);
     err = choose_code(c, why);
     if (err == ERR_OK)
         c->run.config = config_of(c, &shape);

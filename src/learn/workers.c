@@ -37,6 +37,17 @@ static bool keeps_state(const struct recipe *recipe)
            recipe_given(recipe, OPT_MAX_TIME);
 }
 
+uint32_t workers_most(const struct recipe *recipe, uint32_t slots,
+                      uint32_t local)
+{
+    const struct setting *span = &recipe->setting[OPT_WORKERS];
+    const bool said = span->text != NULL && strchr(span->text, ':') != NULL;
+    const uint32_t most = said ? (uint32_t)span->high : slots + SPARE_SEATS;
+    const uint32_t least = local > slots ? local : slots;
+
+    return most > least ? most : least;
+}
+
 static void count_workers(struct setup *setup, const struct recipe *recipe)
 {
     const struct setting *span = &recipe->setting[OPT_WORKERS];
@@ -62,11 +73,7 @@ static void count_workers(struct setup *setup, const struct recipe *recipe)
         setup->local = setup->slots;
     if (setup->slots == 0 && setup->terms.simulated)
         setup->slots = SIMULATED_WORKERS;
-    setup->workers_max = span->text != NULL && span->high > span->low
-                             ? (uint32_t)span->high
-                             : setup->slots + SPARE_SEATS;
-    if (setup->workers_max < setup->local)
-        setup->workers_max = setup->local;
+    setup->workers_max = workers_most(recipe, setup->slots, setup->local);
 }
 
 enum err workers_can_come(uint32_t wanted, uint32_t local, bool listens,

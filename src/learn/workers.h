@@ -14,6 +14,10 @@ enum exactness workers_class(const struct recipe *recipe);
 bool workers_ring(const struct recipe *recipe);
 /* Are they ranks that mpirun started, each of which trains as one alone? */
 bool workers_mpi(const struct recipe *recipe);
+/* How many are let in at once where `slots` are wanted and `local` of them are
+ * started here. */
+uint32_t workers_most(const struct recipe *recipe, uint32_t slots,
+                      uint32_t local);
 /* Who waits for workers that cannot come waits for nothing: ERR_SHAPE if more
  * are wanted than are started here and nobody can join. */
 MUST_CHECK enum err workers_can_come(uint32_t wanted, uint32_t local,

@@ -155,6 +155,31 @@ def shipped_rows(tap):
     shipped(tap, "softmax", "gen:digits:600", "--model", "softmax")
 
 
+def full(tap):
+    """--workers 1:2 lets in two; the place of one who is gone is free."""
+    out = "full"
+    process = start(*train_args(out, "--delay", "exp:0.01", "--listen",
+                                "127.0.0.1:0", "--workers", "1:2",
+                                steps=100000))
+    joiners = join_all(out, 2)
+    try:
+        wait_for(lambda: len(names_of(out)) == 2, "both to join")
+        refused(tap, "no room", "there is no room: --workers lets in 2",
+                ["join", place_of(out), "--name", "third"])
+        kill(joiners[0].pid)
+        wait_for(lambda: len(names_of(out)) == 1, "one to be missed")
+        joiners.append(start("join", place_of(out), "--name", "third"))
+        wait_for(lambda: "third" in names_of(out), "the third to join")
+        tap.ok(True, "the place of a worker that died is taken by the next")
+    except AssertionError as error:
+        tap.ok(False, "the place of a worker that died is taken by the next",
+               error)
+    run("stop", out)
+    tap.equal(finish(process)[0], 75, "it is stopped")
+    for joiner in joiners:
+        finish(joiner, 10)
+
+
 def taken_port(tap):
     """Another port is chosen, and said."""
     with socket.create_server(("127.0.0.1", 0)) as holder:
@@ -174,6 +199,7 @@ def main():
     sealed(tap, wanted)
     another_token(tap)
     own_key_named(tap)
+    full(tap)
     tap.done()
 
 

@@ -75,7 +75,8 @@ struct coordinator_options {
                            is done its state is worth nothing. */
     uint32_t slots;     /* n wanted at the start. */
     uint32_t links_max; /* Connections at once: workers and relays. */
-    uint32_t leaves_max; /* Workers behind relays; 0 = no relays. */
+    uint32_t leaves_max;  /* Workers behind relays; 0 = no relays. */
+    uint32_t workers_max; /* Let in at once; 0 = as many as have room. */
     struct optim_options optim;
     struct scale *scale;   /* Borrowed; this run's alone, begun by init. */
     struct pool *pool;     /* Borrowed, for long vectors; NULL: none. */

@@ -75,6 +75,32 @@ static enum name_state name_state(struct coordinator *c, uint32_t link,
     return other->heard_at > asks->asked_at ? NAME_TAKEN : NAME_FREE;
 }
 
+/* Would it be one more than may be here?  Whoever comes back takes the place
+ * that it had. */
+static bool is_full(const struct coordinator *c, uint32_t link,
+                    const struct msg_hello *hello)
+{
+    if (c->options.workers_max == 0 || c->alive < c->options.workers_max ||
+        member_here(c, link))
+        return false;
+    for (uint32_t i = 0; i < c->alive; i++)
+        if (strcmp(c->members[c->present[i]].name, hello->name) == 0)
+            return false;
+    return true;
+}
+
+static void turn_away(struct coordinator *c, uint32_t link,
+                      struct actions *actions)
+{
+    char reason[REASON_SIZE];
+
+    (void)snprintf(reason, sizeof reason,
+                   "there is no room: --workers lets in %u, and as many are "
+                   "here; join again when one is gone",
+                   c->options.workers_max);
+    reject(c, link, reason, actions);
+}
+
 /* NULL if the worker may come in. */
 static const char *objection(const struct coordinator *c,
                              const struct msg_hello *hello)
@@ -216,6 +242,10 @@ void roster_hello(struct coordinator *c, uint32_t link,
                actions);
     if (name != NAME_FREE)
         return;
+    if (is_full(c, link, hello)) {
+        turn_away(c, link, actions);
+        return;
+    }
     if (member_here(c, link) &&
         c->members[link].incarnation == hello->incarnation) {
         welcome(c, link, actions); /* HELLO was said twice. */

@@ -645,6 +645,7 @@ static void describe_core(struct train *train, const struct digest *data)
         .slots = options->slots,
         .links_max = links_max(options),
         .leaves_max = links_max(options),
+        .workers_max = options->workers_max,
         .optim = options->optim,
         .scale = train->objective.scale,
         .largest = train->objective.largest,

@@ -80,10 +80,10 @@ struct train_options {
     double residual_max;    /* core/star/coordinator.h; 0: the code's. */
     uint32_t slots;         /* n of the code. */
     uint32_t local_workers; /* Forked here; 0 with --listen alone. */
-    uint32_t workers_max;
-    bool ring;         /* No coordinator: the local workers are peers. */
-    const char *peers; /* "HOST:PORT,..." of a ring to join; NULL: none. */
-    const char *name;  /* Of its first local peer; NULL: by its host. */
+    uint32_t workers_max;   /* Let in at once; 0 = as many as have room. */
+    bool ring;              /* No coordinator: the local workers are peers. */
+    const char *peers;      /* "HOST:PORT,..." of a ring to join; NULL: none. */
+    const char *name;       /* Of its first local peer; NULL: by its host. */
     /* For machines that join it without data: what only src/learn reads. */
     const uint8_t *kit;
     size_t kit_size;

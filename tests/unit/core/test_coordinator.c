@@ -47,15 +47,21 @@ static void journaled(struct play *play)
         play->key = stage_find(&play->actions, MSG_ROUND)->round.key;
 }
 
-static void hello(struct play *play, uint32_t link, uint64_t incarnation)
+static void greet(struct play *play, uint32_t link, uint32_t worker,
+                  uint64_t incarnation)
 {
     struct msg msg = {.kind = MSG_HELLO};
 
     msg.hello.version = MSG_VERSION;
     msg.hello.incarnation = incarnation;
     msg.hello.resident = true;
-    (void)snprintf(msg.hello.name, NAME_SIZE, "w%u", link);
+    (void)snprintf(msg.hello.name, NAME_SIZE, "w%u", worker);
     say(play, link, &msg);
+}
+
+static void hello(struct play *play, uint32_t link, uint64_t incarnation)
+{
+    greet(play, link, link, incarnation);
 }
 
 static void open_options(struct play *play,
@@ -314,6 +320,34 @@ static void test_spares_make_the_code_grow(void **state)
     while (play.coordinator.phase == COORDINATOR_VIEWING)
         journaled(&play);
     assert_int_equal(play.coordinator.code.slots, 3);
+    close_play(&play);
+}
+
+/* Two of at most three are there.  Whoever comes back takes no new place, and
+ * that of one who is gone is free. */
+static void test_no_more_than_may_be(void **state)
+{
+    struct coordinator_options options = stage_options("uncoded", 2, 0, 3);
+    const struct msg *no;
+    struct play play;
+
+    (void)state;
+    options.workers_max = 3;
+    open_options(&play, &options);
+    hello(&play, 2, 3);
+    assert_non_null(stage_find(&play.actions, MSG_WELCOME));
+    hello(&play, 3, 4);
+    no = stage_find(&play.actions, MSG_REJECT);
+    assert_non_null(no);
+    assert_non_null(strstr(no->reject.reason, "no room"));
+    assert_int_equal(play.coordinator.alive, 3);
+    greet(&play, 4, 1, 2); /* The same process on a new connection. */
+    assert_non_null(stage_find(&play.actions, MSG_WELCOME));
+    assert_int_equal(play.coordinator.alive, 3);
+    step(&play, (struct event){.kind = EVENT_LINK_DOWN, .link = 0});
+    hello(&play, 3, 4);
+    assert_non_null(stage_find(&play.actions, MSG_WELCOME));
+    assert_int_equal(play.coordinator.alive, 3);
     close_play(&play);
 }
 
@@ -850,6 +884,7 @@ int main(void)
         cmocka_unit_test(test_silence_is_suspected_then_dead),
         cmocka_unit_test(test_joiner_takes_the_empty_slot),
         cmocka_unit_test(test_spares_make_the_code_grow),
+        cmocka_unit_test(test_no_more_than_may_be),
         cmocka_unit_test(test_idle_worker_steals),
         cmocka_unit_test(test_stolen_piece_of_a_dead_thief),
         cmocka_unit_test(test_coded_round_begins_anew),
