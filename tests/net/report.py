@@ -172,6 +172,34 @@ def test_resumed(tap):
     tap.equal(done.returncode, 0, "without a history there is still a page")
 
 
+def data_of(path):
+    """What the page draws."""
+    text = re.search(r'<script id="data"[^>]*>(.*?)</script>',
+                     Path(path).read_text(), re.S)[1]
+    return json.loads(text)
+
+
+def test_starts(tap):
+    """What a page says of a run that was resumed is of all its starts."""
+    results = [train("gen:gmm:2000,10", "-n", 2, "--steps", 40,
+                     "--out", "r"),
+               train("--resume", "r", "--steps", 80)]
+    run("report", "r")
+    starts = data_of("r/report.html").get("starts", {})
+    tap.equal((starts.get("count"), starts.get("killed"), starts.get("gaps")),
+              (2, 0, []), "the starts of a run are counted")
+    tap.ok(abs(starts.get("elapsed_s", 0) -
+               sum(result["elapsed_s"] for result in results)) < 1e-6,
+           "the time of a run is that of all its starts", starts)
+    answers = {worker["name"]: worker["answers"]
+               for worker in starts.get("worker_times", [])}
+    tap.equal(answers, {name: sum(worker["answers"] for result in results
+                                  for worker in result["worker_times"]
+                                  if worker["name"] == name)
+                        for name in ("w0", "w1")},
+              "... and so are its workers' answers")
+
+
 def test_deaths(tap):
     """`muster train` itself is killed, after a worker and the coordinator were:
     the run that is resumed has their deaths in its report, and its own."""
@@ -191,6 +219,7 @@ def test_deaths(tap):
     wait_for(lambda: not any(alive(pid) for _, pid in left),
              "its workers to end")
     step = last_step("d")
+    kept = json.loads(first.read_text())["steps"][-1]["step"]
     again = train("--resume", "d", "--save", "d.model", "--steps", step + 40,
                   "--chaos", f"kill:w2@{step + 10}")["workers"]
     tap.equal((again["died"], again.get("since_resume")), (1, True),
@@ -202,6 +231,10 @@ def test_deaths(tap):
     page = Path("d/report.html").read_text()
     tap.ok(re.search('"deaths": *{"workers": *2, *"coordinators": *1}', page),
            "... the coordinator's, too")
+    began = json.loads(Path("d/history.2.json").read_text())["steps"][0]["step"]
+    tap.equal(data_of("d/report.html").get("starts", {}).get("gaps"),
+              [[kept + 1, began - 1]] if began > kept + 1 else [],
+              "steps that nobody wrote down are told")
     history = json.loads(first.read_text())
     history["events"] = 500 * [[0, 1, "died", "w1"]]
     history["events_lost"] = 200
@@ -250,6 +283,7 @@ def main():
     test_static(tap, result)
     test_secret(tap)
     test_resumed(tap)
+    test_starts(tap)
     test_deaths(tap)
     test_own_code(tap)
     test_blind(tap)

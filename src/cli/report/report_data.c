@@ -12,6 +12,7 @@
 #include "base/version.h"
 #include "cli/cli.h"
 #include "cli/report/report_hindsight.h"
+#include "cli/report/report_starts.h"
 #include "cli/show/history.h"
 #include "cli/study/codes.h"
 #include "core/run/store.h"
@@ -275,6 +276,7 @@ struct history_reader {
     double offset_s; /* Where the part begins. */
     json_int_t lost;
     json_int_t died, coordinators; /* Deaths, of all starts. */
+    struct report_starts starts;
 };
 
 /* [answered, compute, chunks] of each worker, in the order of all names. */
@@ -539,6 +541,7 @@ static void read_parts(struct history_reader *reader, const char *folder,
         add_deaths(reader, part);
         add_steps(reader, part);
         add_points(reader, part);
+        report_starts_add(&reader->starts, part);
         json_decref(*last);
         *last = part;
     }
@@ -579,7 +582,9 @@ static void add_history(json_t *data, const char *folder)
     json_t *result;
     json_t *metric;
 
+    report_starts_init(&reader.starts);
     read_parts(&reader, folder, &last);
+    report_starts_end(&reader.starts, report_whole(data, "last_step"), data);
     seen = (struct report_steps){reader.names, reader.steps};
     (void)json_object_set_new(data, "ring", json_boolean(ring));
     (void)json_object_set_new(
