@@ -66,14 +66,16 @@ static void make_room(struct history *history)
                       history->steps == NULL;
 }
 
-/* Those who came or went before the first round of this start did so at the
- * step at which the run goes on; nobody had told it yet. */
-static void begin(struct history *history, const struct trace *trace)
+/* Those who came or went before the first round of this start, or of a new
+ * coordinator, did so at the step at which the run goes on; nobody had told it
+ * yet. */
+static void stamp_events(struct history *history, uint32_t step)
 {
-    history->began_at = trace->now;
-    for (uint32_t i = 0; i < history->event_count; i++)
-        if (history->events[i].step == 0)
-            history->events[i].step = trace->key.step;
+    const bool untold = history->began_at == TIME_NEVER || history->step > 0;
+
+    for (; history->stamped < history->event_count; history->stamped++)
+        if (untold && history->events[history->stamped].step == 0)
+            history->events[history->stamped].step = step;
 }
 
 static void open_step(struct history *history, const struct trace *trace)
@@ -83,8 +85,9 @@ static void open_step(struct history *history, const struct trace *trace)
     history->rounds = trace->key.round + 1;
     if (history->failed || trace->key.round > 0)
         return; /* A further round of the same step. */
+    stamp_events(history, trace->key.step);
     if (history->began_at == TIME_NEVER)
-        begin(history, trace);
+        history->began_at = trace->now;
     history->opened_at = trace->now;
     history->step = trace->key.step;
     for (uint32_t i = 0; i < history->columns; i++)

@@ -67,7 +67,7 @@ struct history {
     uint32_t step;               /* The one at hand, ... */
     uint32_t rounds;             /* ... and its rounds. */
     struct history_event events[HISTORY_EVENTS];
-    uint32_t event_count;
+    uint32_t event_count, stamped; /* So many have the step they were at. */
     uint64_t events_lost;
     uint32_t died;         /* Workers that did, so far, ... */
     uint32_t coordinators; /* ... and coordinators, ... */

@@ -111,6 +111,26 @@ static void opened(struct history *history, time_us now, uint32_t step)
     history_event(history, &trace, 1);
 }
 
+/* So did who came back to a coordinator that died: the new one tells of no step
+ * before its first round.  What came in step 0 stays there. */
+static void test_goes_on_after_its_coordinator(void **state)
+{
+    struct history history;
+
+    (void)state;
+    history_init(&history);
+    opened(&history, 1000, 0);
+    tell(&history, TRACE_JOINED, 1010, "a");
+    committed(&history, 1040, 1);
+    opened(&history, 1050, 1);
+    committed(&history, 1060, 2);
+    tell(&history, TRACE_JOINED, 1070, "a");
+    opened(&history, 1080, 2);
+    assert_int_equal(history.events[0].step, 0);
+    assert_int_equal(history.events[1].step, 2);
+    history_close(&history);
+}
+
 /* Peers tell by pipes of their own: of a step that ended, and of one that
  * another peer has told the end of before the next opens. */
 static void test_peers_tell_late(void **state)
@@ -248,6 +268,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_goes_on),
+        cmocka_unit_test(test_goes_on_after_its_coordinator),
         cmocka_unit_test(test_one_step),
         cmocka_unit_test(test_peers_tell_late),
         cmocka_unit_test(test_long_runs_are_thinned_evenly),
