@@ -226,6 +226,9 @@ def test_deaths(tap):
               "a result's counts are those since --resume, and say so")
     tap.equal(json.loads(Path("d.model.card.json").read_text()).get("workers"), again,
               "... and so are those of the model's card")
+    shown = run("model", "show", "d.model").stdout
+    tap.ok(re.search(r"died 1, max \d since --resume", shown),
+           "... which says so as a text, too", shown)
     said = json.loads(run("report", "d", "--format", "json").stdout)
     tap.equal(said.get("died"), 2, "deaths before a resume are in the report")
     page = Path("d/report.html").read_text()

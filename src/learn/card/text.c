@@ -95,6 +95,8 @@ static void put_line(struct sheet *sheet, const char *title, json_t *object)
     {
         put_pair(sheet, titled, name, value);
     }
+    if (json_is_true(json_object_get(object, "since_resume")))
+        put(sheet, " since --resume");
     end_list(sheet, begun, titled);
 }
 
