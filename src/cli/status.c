@@ -115,6 +115,7 @@ static void show_text(const json_t *answer)
     const json_int_t more = json_integer_value(json_object_get(answer, "more"));
     const json_int_t away = count_away(workers);
     const json_int_t all = (json_int_t)shown + more - away;
+    const json_int_t died = json_integer_value(json_object_get(answer, "died"));
 
     show_step(answer);
     if (json_is_number(objective))
@@ -123,6 +124,8 @@ static void show_text(const json_t *answer)
                  all == 1 ? "" : "s");
     if (away > 0)
         (void)printf(" and %" JSON_INTEGER_FORMAT " away", away);
+    else if (died > 0) /* In a ring mostly those that are away. */
+        (void)printf(", %" JSON_INTEGER_FORMAT " died", died);
     (void)printf(", code %s", text_of(answer, "code"));
     show_sizes(answer);
     (void)printf("%s\n", strcmp(text_of(answer, "phase"), "gathering") == 0

@@ -168,6 +168,10 @@ def full(tap):
                 ["join", place_of(out), "--name", "third"])
         kill(joiners[0].pid)
         wait_for(lambda: len(names_of(out)) == 1, "one to be missed")
+        tap.equal((status(out) or {}).get("died"), 1,
+                  "status has how many died")
+        said = run("status", out).stdout
+        tap.ok("1 worker, 1 died, code" in said, "... and says so", said)
         joiners.append(start("join", place_of(out), "--name", "third"))
         wait_for(lambda: "third" in names_of(out), "the third to join")
         tap.ok(True, "the place of a worker that died is taken by the next")

@@ -74,18 +74,18 @@ json_t *status_json(const struct coordinator *coordinator, time_us now,
         if (c->members[link].state != MEMBER_NONE)
             answer_list_add(&workers, worker_json(c, &c->members[link], now));
     }
-    return json_pack("{s:I, s:I, s:o, s:s, s:I, s:s, s:o*, s:o*, s:o*, s:I, "
-                     "s:o, s:I}",
-                     "step", (json_int_t)c->trainer.optim.step, "steps",
-                     (json_int_t)c->options.optim.steps, "objective",
-                     json_number(c->trainer.optim.objective), "phase",
-                     coordinator_phase_name(c->phase), "needed",
-                     (json_int_t)c->segments.waits_for, "code",
-                     c->code_built ? c->code.spec.name : c->options.code.name,
-                     "size", size > 0 ? json_real(size) : NULL, "next_size",
-                     next != NULL ? json_real(next->size) : NULL,
-                     "next_size_step",
-                     next != NULL ? json_integer(next->step) : NULL, "view",
-                     (json_int_t)c->view, "workers", workers.entries, "more",
-                     (json_int_t)workers.more);
+    return json_pack(
+        "{s:I, s:I, s:o, s:s, s:I, s:s, s:o*, s:o*, s:o*, s:I, "
+        "s:o, s:I, s:I}",
+        "step", (json_int_t)c->trainer.optim.step, "steps",
+        (json_int_t)c->options.optim.steps, "objective",
+        json_number(c->trainer.optim.objective), "phase",
+        coordinator_phase_name(c->phase), "needed",
+        (json_int_t)c->segments.waits_for, "code",
+        c->code_built ? c->code.spec.name : c->options.code.name, "size",
+        size > 0 ? json_real(size) : NULL, "next_size",
+        next != NULL ? json_real(next->size) : NULL, "next_size_step",
+        next != NULL ? json_integer(next->step) : NULL, "view",
+        (json_int_t)c->view, "workers", workers.entries, "more",
+        (json_int_t)workers.more, "died", (json_int_t)c->stats.died);
 }
