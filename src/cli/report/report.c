@@ -71,6 +71,33 @@ static bool was_uncoded(const json_t *data)
            (strcmp(name, "uncoded") == 0 || strcmp(name, "plain") == 0);
 }
 
+/* Where the replay misses the code that was used by far, what it says of
+ * another one is worth nothing. */
+static bool is_doubtful(const json_t *data)
+{
+    return json_is_true(
+        json_object_get(json_object_get(data, "hindsight"), "doubtful"));
+}
+
+static void show_uncoded(const json_t *data)
+{
+    const json_t *hindsight = json_object_get(data, "hindsight");
+    const json_t *uncoded = json_object_get(hindsight, "uncoded");
+
+    if (uncoded == NULL || was_uncoded(data))
+        return;
+    if (is_doubtful(data))
+        (void)printf("uncoded cannot be told: the code that was used, replayed "
+                     "likewise, comes out %+.0f %% off what was measured\n",
+                     100 *
+                         json_number_value(json_object_get(hindsight, "off")));
+    else
+        (void)printf("uncoded would have taken about %.2g x as long, at least "
+                     "%.2g x (replayed)\n",
+                     json_number_value(json_object_get(uncoded, "ratio")),
+                     json_number_value(json_object_get(uncoded, "least")));
+}
+
 /* Null: beyond measure. */
 static const char *rows_text(const json_t *noise, const char *key,
                              char text[32])
@@ -119,7 +146,8 @@ static void show_cost(const json_t *data)
                  money_text(cost, "spent", spent),
                  json_number_value(json_object_get(cost, "worker_hours")),
                  json_number_value(json_object_get(cost, "price")));
-    if (json_is_number(json_object_get(cost, "uncoded")) && !was_uncoded(data))
+    if (json_is_number(json_object_get(cost, "uncoded")) &&
+        !was_uncoded(data) && !is_doubtful(data))
         (void)printf("waiting for everyone (uncoded) would have cost about %s "
                      "$, at least %s $ (replayed)\n",
                      money_text(cost, "uncoded", uncoded),
@@ -128,33 +156,30 @@ static void show_cost(const json_t *data)
 
 static void show(const struct cli *cli, const json_t *data, const char *path)
 {
-    const json_t *uncoded =
-        json_object_get(json_object_get(data, "hindsight"), "uncoded");
-    const json_t *ratio = json_object_get(uncoded, "ratio");
+    const json_t *hindsight = json_object_get(data, "hindsight");
+    const json_t *uncoded = json_object_get(hindsight, "uncoded");
     const json_t *noise =
         json_object_get(json_object_get(data, "result"), "noise");
 
     if (cli->json) {
         say_json(json_pack(
-            "{s:s, s:O, s:O, s:O, s:O, s:I, s:O?, s:O?, s:O?, s:O?, s:O?}",
+            "{s:s, s:O, s:O, s:O, s:O, s:I, s:O?, s:O?, s:O?, s:O?, s:O?, "
+            "s:O?}",
             "report", path, "class", json_object_get(data, "class"),
             "statement", json_object_get(data, "statement"), "steps",
             json_object_get(data, "last_step"), "command",
             json_object_get(data, "command"), "recorded_steps",
             (json_int_t)json_array_size(json_object_get(data, "steps")),
-            "uncoded_ratio", ratio, "uncoded_ratio_least",
-            json_object_get(uncoded, "least"), "noise", noise, "cost",
-            json_object_get(data, "cost"), "died",
+            "uncoded_ratio", json_object_get(uncoded, "ratio"),
+            "uncoded_ratio_least", json_object_get(uncoded, "least"),
+            "replay_off", json_object_get(hindsight, "off"), "noise", noise,
+            "cost", json_object_get(data, "cost"), "died",
             json_object_get(json_object_get(data, "deaths"), "workers")));
         return;
     }
     say_name("", path, ": ");
     (void)printf("%s\n", json_string_value(json_object_get(data, "statement")));
-    if (json_is_number(ratio) && !was_uncoded(data))
-        (void)printf("uncoded would have taken about %.2g x as long, at least "
-                     "%.2g x (replayed)\n",
-                     json_number_value(ratio),
-                     json_number_value(json_object_get(uncoded, "least")));
+    show_uncoded(data);
     show_cost(data);
     show_noise(noise);
 }

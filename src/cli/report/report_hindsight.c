@@ -5,6 +5,7 @@
  */
 #include "cli/report/report_hindsight.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 
 #define NOTE_SIZE 512u
 #define TEXT_SIZE 256u /* Of a code with its settings. */
+#define OFF_MOST  .25  /* Of a replay that ratios are told from. */
 
 json_int_t report_whole(const json_t *object, const char *key)
 {
@@ -200,6 +202,17 @@ static void add_candidates(json_t *codes, const struct hindsight *seen,
     }
 }
 
+/* By what share the code that was used is missed; 0: it was not replayed. */
+static double replay_off(const struct hindsight_result *own)
+{
+    return own->total_s > 0 ? own->total_s / own->measured_s - 1 : 0;
+}
+
+static bool is_doubtful(const struct hindsight_result *own)
+{
+    return fabs(replay_off(own)) > OFF_MOST;
+}
+
 static void hindsight_note(const struct measured *measured,
                            const struct hindsight_result *own, bool replayed,
                            const struct hindsight_result *uncoded, char *text)
@@ -211,11 +224,13 @@ static void hindsight_note(const struct measured *measured,
         measured->seen.steps);
 
     if (replayed && size > 0 && size < (int)NOTE_SIZE)
-        size += snprintf(text + size, NOTE_SIZE - (size_t)size,
-                         "Ratios are against the code that was used, replayed "
-                         "likewise, which comes out %+.0f %% off what was "
-                         "measured. ",
-                         100 * (own->total_s / own->measured_s - 1));
+        size +=
+            snprintf(text + size, NOTE_SIZE - (size_t)size,
+                     "Ratios are against the code that was used, replayed "
+                     "likewise, which comes out %+.0f %% off what was "
+                     "measured%s. ",
+                     100 * replay_off(own),
+                     is_doubtful(own) ? ": they are not to be relied on" : "");
     if (uncoded->drawn > 0 && size > 0 && size < (int)NOTE_SIZE)
         (void)snprintf(text + size, NOTE_SIZE - (size_t)size,
                        "%u answers were called off; how long they would have "
@@ -267,10 +282,11 @@ static json_t *replay_all(const struct measured *measured, const json_t *part)
     add_candidates(codes, seen, used.label);
     hindsight_note(measured, &own, replayed, &uncoded, note);
     base_s = replayed ? own.total_s : uncoded.measured_s;
-    return json_pack("{s:f, s:f, s:o, s:s, s:{s:s, s:f, s:f}}", "measured_s",
-                     uncoded.measured_s, "base_s", base_s, "codes", codes,
-                     "note", note, "uncoded", "label", "uncoded", "ratio",
-                     uncoded.total_s / base_s, "least",
+    return json_pack("{s:f, s:f, s:f, s:b, s:o, s:s, s:{s:s, s:f, s:f}}",
+                     "measured_s", uncoded.measured_s, "base_s", base_s, "off",
+                     replay_off(&own), "doubtful", (int)is_doubtful(&own),
+                     "codes", codes, "note", note, "uncoded", "label",
+                     "uncoded", "ratio", uncoded.total_s / base_s, "least",
                      least_s(seen, &used.spec, &uncoded) / base_s);
 }
 
