@@ -9,8 +9,9 @@
 
 #include "node/run/train.h"
 
-#define SAID_US   (5 * SECOND_US)
-#define NAMES_MAX 4u
+#define SAID_US     (5 * SECOND_US)
+#define SAID_MAX_US (60 * SECOND_US)
+#define NAMES_MAX   4u
 
 /* Beyond those that are known by name they are only counted. */
 static uint32_t here(const struct progress *progress)
@@ -85,14 +86,20 @@ static void say(const struct waiting *waiting, const struct progress *progress,
         rest);
 }
 
-/* A change is worth a line where the others are far. */
-static bool due(const struct waiting *waiting, const struct progress *progress,
+/* A change is worth a line where the others are far; without one, ever fewer
+ * are. */
+static bool due(struct waiting *waiting, const struct progress *progress,
                 time_us now)
 {
-    if (waiting->said_at == 0)
+    if (waiting->said_at == 0 ||
+        (waiting->remote && here(progress) != waiting->said)) {
+        waiting->pause = SAID_US;
         return waiting->remote || now - waiting->since >= SAID_US;
-    return now - waiting->said_at >= SAID_US ||
-           (waiting->remote && here(progress) != waiting->said);
+    }
+    if (now - waiting->said_at < waiting->pause)
+        return false;
+    waiting->pause = time_sooner(2 * waiting->pause, SAID_MAX_US);
+    return true;
 }
 
 const char *waiting_look(struct waiting *waiting,

@@ -2,9 +2,9 @@
  * waiting.h - a run that waits for workers says so: who is there, who is
  * awaited, for how long.
  *
- * At once where others are to come from elsewhere, at each change, and every
- * few seconds; of local workers only if they take seconds to start.  The same
- * once all are gone in the middle of a run.
+ * At once where others are to come from elsewhere, at each change, and after
+ * pauses that double from seconds to a minute; of local workers only if they
+ * take seconds to start.  The same once all are gone in the middle of a run.
  */
 #ifndef LEARN_WATCH_WAITING_H
 #define LEARN_WATCH_WAITING_H
@@ -20,6 +20,7 @@ struct waiting {
     time_us patience; /* Then it begins with those there are. */
     time_us since;    /* Nothing to wait for before; 0 = not waiting. */
     time_us said_at;
+    time_us pause; /* Until it is said again. */
     uint32_t said; /* So many were there. */
 };
 

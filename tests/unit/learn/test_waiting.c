@@ -87,6 +87,24 @@ static void test_says_that_all_are_gone(void **state)
     assert_null(waiting_look(&w, &progress, t + 20 * SECOND_US, text));
 }
 
+/* Twenty minutes of nobody are two dozen lines, not hundreds. */
+static void test_says_it_ever_more_rarely(void **state)
+{
+    struct waiting w = {
+        .wanted = 2, .remote = true, .patience = 60 * SECOND_US};
+    const time_us t = 1000 * SECOND_US;
+    int lines = 0;
+
+    (void)state;
+    progress_init(&progress);
+    for (time_us s = 0; s < 1200; s++)
+        lines += waiting_look(&w, &progress, t + s * SECOND_US, text) != NULL;
+    assert_in_range(lines, 20, 24);
+    happens(TRACE_JOINED, "ann");
+    assert_non_null(waiting_look(&w, &progress, t + 1200 * SECOND_US, text));
+    assert_non_null(waiting_look(&w, &progress, t + 1205 * SECOND_US, text));
+}
+
 static void test_a_crowd_is_not_named(void **state)
 {
     struct waiting w = {
@@ -111,6 +129,7 @@ int main(void)
         cmocka_unit_test(test_says_who_is_awaited),
         cmocka_unit_test(test_is_quiet_about_local_workers),
         cmocka_unit_test(test_says_that_all_are_gone),
+        cmocka_unit_test(test_says_it_ever_more_rarely),
         cmocka_unit_test(test_a_crowd_is_not_named),
     };
 
