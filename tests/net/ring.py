@@ -247,7 +247,11 @@ def elsewhere(tap):
     second = Train(*flags, *more, "--name", "two", "--out", "m-two")
     third = Train(*flags, *more, "--name", "three", "--out", "m-three",
                   "--chaos", "kill:three@20")
-    third.finish()
+    gone = third.finish().get("error", "")
+    tap.ok("all peers of this machine are gone; the state is saved, go on "
+           "with: muster train --resume=m-three, which looks for those of "
+           "other machines again" in gone,
+           "who loses its peers is told that others may go on", gone)
     for folder in ("m-one", "m-two"):
         now = wait_for(lambda at=folder: [
             now for now in [status(at, *key)] if now and now["died"] == 1],

@@ -338,12 +338,24 @@ static const struct ring_seat *furthest(const struct ring_train *train,
     return best;
 }
 
+/* Those of other machines may go on. */
 static enum err all_gone(const struct ring_train *train, struct why *why)
 {
-    return why_set(why, ERR_CLOSED, "all peers are gone; %s",
-                   train->options->scratch
-                       ? "nothing is saved without --out"
-                       : "the state is saved, go on with --resume");
+    const struct train_options *options = train->options;
+    const char *others = "";
+
+    if (options->scratch)
+        return why_set(why, ERR_CLOSED,
+                       "all peers are gone; nothing is saved without --out");
+    if (options->peers != NULL)
+        others = ", which looks for those of other machines again";
+    else if (options->listen != NULL)
+        others = "; where those of other machines go on, with --peers "
+                 "HOST:PORT of one of them";
+    return why_set(why, ERR_CLOSED,
+                   "all peers of this machine are gone; the state is saved, go "
+                   "on with: muster train --resume=%.300s%s",
+                   options->out, others);
 }
 
 static enum err report(const struct ring_train *train,
