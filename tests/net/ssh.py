@@ -207,9 +207,11 @@ def fails(tap, sshd):
     old.chmod(0o755)
     told(tap, sshd, "nobody listens", "Connection refused; does sshd run",
          "--hosts", "closed:3", *there)
-    told(tap, sshd, "the key is refused", "`ssh-copy-id refused`",
+    told(tap, sshd, "the key is refused", f"`ssh-copy-id -F {sshd.config} refused`",
          "--hosts", "refused:3", *there)
-    told(tap, sshd, "the host's key is unknown", "Host key verification failed",
+    told(tap, sshd, "the host's key is unknown",
+         "Host key verification failed; its host key is not known here: "
+         f"`ssh -F {sshd.config} stranger` once",
          "--hosts", "stranger:3", *there)
     told(tap, sshd, "no muster there", "there is no ./x$(touch pwned) there",
          "--hosts", "node1:3", "--remote", "./x$(touch pwned)")

@@ -294,9 +294,11 @@ static const char *last_words(const struct station *station,
     return text;
 }
 
-/* What to do about what ssh says; the host's name goes between the two. */
+/* What to do about what ssh says; the host's name goes between the two, in a
+ * command behind the configuration by which it is known. */
 struct advice {
     const char *words, *before, *behind;
+    bool command;
 };
 
 static const struct advice *find_advice(const char *said)
@@ -305,14 +307,14 @@ static const struct advice *find_advice(const char *said)
         {"Permission denied",
          "no key of yours is let in, and ssh asks for no password here: "
          "`ssh-copy-id ",
-         "` once, or add a key to ssh-agent"},
+         "` once, or add a key to ssh-agent", true},
         {"Host key verification failed",
          "its host key is not known here: `ssh ",
-         "` once by hand, and compare what it shows"},
-        {"Could not resolve", "is ", " the right name?"},
-        {"Connection refused", "does sshd run on ", ", at that port?"},
-        {"timed out", "is ", " up, and does a firewall let you in?"},
-        {"No route to host", "is ", " up?"},
+         "` once by hand, and compare what it shows", true},
+        {"Could not resolve", "is ", " the right name?", false},
+        {"Connection refused", "does sshd run on ", ", at that port?", false},
+        {"timed out", "is ", " up, and does a firewall let you in?", false},
+        {"No route to host", "is ", " up?", false},
     };
 
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
@@ -325,12 +327,15 @@ static void tell_lost(struct launch *launch, const struct station *station)
 {
     char said[TOLD_SIZE];
     const struct advice *advice = find_advice(last_words(station, said));
+    const char *config = option_text(&launch->cli->options, OPT_SSH_CONFIG);
+    const bool by = advice != NULL && advice->command && config != NULL;
 
     launch_trouble(
-        launch, station, "%s%s%s%s%s%s%s",
+        launch, station, "%s%s%s%s%s%s%s%s%s%s",
         station->worked ? "the connection is lost" : "ssh does not get through",
         said[0] == '\0' ? "" : ": ", said, advice == NULL ? "" : "; ",
-        advice == NULL ? "" : advice->before,
+        advice == NULL ? "" : advice->before, by ? "-F " : "", by ? config : "",
+        by ? " " : "",
         advice == NULL ? "" : station_host(launch, station)->target,
         advice == NULL ? "" : advice->behind);
 }
