@@ -35,7 +35,7 @@ SMALL = [(r"-n 256 --fanout (16|8)", "-n 12 --fanout 4"), (r"1:10000", "1:3"),
          (r"--passes 10 ", "--passes 1 "), (r"kill:w1@90", "kill:w1@1"),
          (r"20000, 500", "200, 500"), (r"\bDATA MODEL\b", "data.svm model"),
          (r"muster-runs/(NUMBER-ID|0007-27ae)", "muster-runs/latest"),
-         (r"--to FILE.html", "--to a.html"), (r"exp:0\.05", "exp:0.02")]
+         (r"--to FILE.html", "--to a.html"), (r"exp:0\.05", "exp:0.01")]
 FILES = ["yours.svm", "data.svm", "heart.svm", "heart.test", "yours.csv",
          "data.csv", "big.csv", "test.svm", "mine0.svm", "mine1.svm",
          "mine2.svm"]
@@ -226,7 +226,7 @@ def tutorial(page):
            f"{shown} {said}")
     tap.ok("three died" in one.said() and "exact to the bit" in one.said(),
            "tutorial.md: the death, the report", said)
-    steps = r"^(?:    )?steps +600 in all, [\d.]+ s since --resume: 600 bitwise$"
+    steps = r"^(?:    )?steps +3000 in all, [\d.]+ s since --resume: 3000 bitwise$"
     tap.ok(all(re.search(steps, of, re.MULTILINE) for of in (text, one.said())),
            "tutorial.md: seconds are of the last start, not of a step", said)
 
