@@ -185,8 +185,8 @@ static enum err resume(struct coordinator *c, const struct recovery *recovery,
     c->view = journal->view;
     resume_code(c, journal);
     /* Those of the last view will be back; the dead will not. */
-    if (journal->members > 0 && journal->members < c->gather_for)
-        c->gather_for = journal->members;
+    if (journal->members > 0 && journal->members < c->gather.workers)
+        c->gather.workers = journal->members;
     return ERR_OK;
 }
 
@@ -257,7 +257,7 @@ enum err coordinator_init(struct coordinator *coordinator,
                               .members_max = options->links_max +
                                              options->leaves_max +
                                              options->home_count,
-                              .gather_for = options->slots,
+                              .gather.workers = options->slots,
                               .recoding.wanted = options->code,
                               .recoding.wanted_slots = options->slots};
     err = make_trainer(c);
@@ -348,7 +348,7 @@ static void on_start(struct coordinator *c, struct actions *actions)
     };
 
     trainer_start(&c->trainer, c->now);
-    c->gather_until = c->now + c->options.gather_us;
+    c->gather.until = c->now + c->options.gather_us;
     memcpy(record.code, c->options.code.name, sizeof record.code);
     if (c->trainer.ledger.rollback) {
         c->stats.rollbacks++;
@@ -556,7 +556,7 @@ static time_us next_time(const struct coordinator *c)
     if (c->phase == COORDINATOR_DONE || c->phase == COORDINATOR_FAILED)
         return TIME_NEVER;
     if (c->phase == COORDINATOR_GATHERING && !ticking)
-        return c->gather_until > c->now ? c->gather_until : TIME_NEVER;
+        return c->gather.until > c->now ? c->gather.until : TIME_NEVER;
     return sooner(ticking ? next_tick(c) : TIME_NEVER,
                   sooner(commit_patience_ends(c),
                          sooner(round_deadline_at(c), deal_look_at(c))));

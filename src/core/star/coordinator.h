@@ -388,6 +388,12 @@ enum coordinator_stop {
     STOPPING_NOW, /* Without the step at hand, which cannot end. */
 };
 
+/* Before the first view: waiting for so many, until then. */
+struct gathering {
+    uint32_t workers;
+    time_us until;
+};
+
 struct coordinator {
     struct coordinator_options options;
     enum coordinator_phase phase;
@@ -403,8 +409,7 @@ struct coordinator {
                              slot without a number here. */
     uint32_t alive;       /* READY or ACTIVE: */
     uint32_t *present;    /* Their links, in no order. */
-    uint32_t gather_for;  /* Wait for so many, until ... */
-    time_us gather_until;
+    struct gathering gather;
     struct holder *holders; /* PEER_HOLDERS for each chunk; NULL: no peers. */
     uint32_t peer_ids;      /* Given out. */
     struct trust trust;

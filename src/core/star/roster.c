@@ -292,7 +292,7 @@ void roster_remove(struct coordinator *c, uint32_t link, enum trace_kind kind,
     c->present[member->present_at] = c->present[c->alive];
     c->members[c->present[c->alive]].present_at = member->present_at;
     if (c->alive == 0)
-        c->gather_until = c->now + c->options.job.dead_us;
+        c->gather.until = c->now + c->options.job.dead_us;
 }
 
 void roster_leave(struct coordinator *c, uint32_t link, struct actions *actions)

@@ -465,7 +465,7 @@ void view_form(struct coordinator *c, struct actions *actions)
     stale_call_off(c, actions);
     if (c->alive == 0) {
         c->phase = COORDINATOR_GATHERING;
-        c->gather_until = c->now + c->options.job.dead_us;
+        c->gather.until = c->now + c->options.job.dead_us;
         return;
     }
     if (c->trainer.ledger.broken) {
@@ -498,8 +498,8 @@ void view_gather(struct coordinator *c, struct actions *actions)
 {
     if (ledger_waits(&c->trainer.ledger))
         return; /* The JOB record comes first. */
-    if ((c->alive >= c->gather_for && !shipping_counting(c) &&
+    if ((c->alive >= c->gather.workers && !shipping_counting(c) &&
          homes_manned(c)) ||
-        (c->alive > 0 && c->now >= c->gather_until))
+        (c->alive > 0 && c->now >= c->gather.until))
         commit_advance(c, actions);
 }
