@@ -48,6 +48,7 @@ static const char *const names[TRAITS] = {
     [TRAIT_STARTED] = "--chaos",
     [TRAIT_CHECKED] = "--verify",
     [TRAIT_LIES] = "--chaos lie:",
+    [TRAIT_ON_CENTRE] = "--chaos kill:coordinator",
     [TRAIT_DELAY] = "--delay",
     [TRAIT_RECORD] = "--record",
     [TRAIT_WANTS_BITWISE] = "--exact bitwise",
@@ -336,6 +337,9 @@ static const struct rule rules[] = {
     {TRAIT(RING) | TRAIT(LIES), 0,
      "--chaos lie: does not go with --topology ring: a coordinator is lied "
      "to, and it has none"},
+    {TRAIT(RING) | TRAIT(ON_CENTRE), 0,
+     "--chaos kills a coordinator, and --topology ring has none; name a peer "
+     "(w0, w1, ...), or take --topology star"},
     {TRAIT(RING) | TRAIT(DELAY), 0,
      "--delay does not go with --topology ring: a coordinator says who is to "
      "be slow, and it has none; leave it out, or take --topology star"},

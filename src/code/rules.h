@@ -47,6 +47,7 @@ enum trait {
     TRAIT_STARTED,       /* ... or unless muster starts them. */
     TRAIT_CHECKED,       /* --verify, --audit. */
     TRAIT_LIES,          /* --chaos lie:. */
+    TRAIT_ON_CENTRE,     /* --chaos kill:coordinator and the like. */
     TRAIT_DELAY,
     TRAIT_RECORD,
     TRAIT_WANTS_BITWISE,

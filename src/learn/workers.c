@@ -286,6 +286,8 @@ static void choose_workers(const struct setup *setup,
     for (uint32_t i = 0; i < setup->chaos.count; i++)
         if (setup->chaos.events[i].kind == CHAOS_LIE)
             choices_add(choices, TRAIT(LIES), NULL);
+    if (chaos_names_coordinator(&setup->chaos))
+        choices_add(choices, TRAIT(ON_CENTRE), NULL);
     choices_class(choices, setup->exactness, workers_class(recipe));
     choices->code = setup_code_name(setup);
 }

@@ -181,6 +181,8 @@ def refused(tap):
         "a code": ["--code", "frc"], "relays": ["--fanout", 2],
         "--verify": ["--verify"], "--delay": ["--delay", "exp:0.1"],
         "a grid": ["--grid", "lr=1,2"],
+        "a kill of a coordinator": ["--chaos", "kill:w1@2,kill:coordinator@3"],
+        "... now and then": ["--chaos", "coordinator=1/s"],
     }
     for name, flags in cases.items():
         code, _, err = run("train", *LONG, "-n", 3, *RING, *flags)

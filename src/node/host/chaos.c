@@ -193,6 +193,14 @@ enum err chaos_parse(const char *text, struct chaos *chaos, struct why *why)
     return ERR_OK;
 }
 
+bool chaos_names_coordinator(const struct chaos *chaos)
+{
+    for (uint32_t i = 0; i < chaos->count; i++)
+        if (strcmp(chaos->events[i].name, "coordinator") == 0)
+            return true;
+    return chaos->coordinator_rate > 0;
+}
+
 bool chaos_acts(const struct chaos *chaos, uint32_t step)
 {
     for (uint32_t i = 0; i < chaos->count; i++) {

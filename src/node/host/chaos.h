@@ -38,6 +38,7 @@ struct chaos {
 
 MUST_CHECK enum err chaos_parse(const char *text, struct chaos *chaos,
                                 struct why *why);
+bool chaos_names_coordinator(const struct chaos *chaos);
 const char *chaos_verb(enum chaos_kind kind); /* As it is written. */
 /* Is anybody killed, stopped, started or let go on when this step opens? */
 bool chaos_acts(const struct chaos *chaos, uint32_t step);
