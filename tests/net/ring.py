@@ -176,6 +176,18 @@ def one_here(tap):
            "with --listen and no -n one peer is here", result)
 
 
+def nobody_there(tap):
+    """Alone at an address that was mistyped: the hash is the same, so somebody
+    must say it."""
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    task = ["gen:gmm:400,5", "--steps", 3, "-n", 3, *RING]
+    for peers, said in (["--peers", f"127.0.0.1:{port}"], 1), ([], 0):
+        code, _, err = run("train", *task, *peers)
+        tap.ok(code == 0 and err.count("has answered so far") == said,
+               f"{said} of --peers did not answer: it is told", err)
+
+
 def refused(tap):
     cases = {
         "a code": ["--code", "frc"], "relays": ["--fanout", 2],
@@ -317,6 +329,7 @@ def main():
     stranger(tap)
     asked(tap)
     one_here(tap)
+    nobody_there(tap)
     refused(tap)
     tap.done()
 

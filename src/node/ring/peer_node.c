@@ -35,6 +35,7 @@
 
 #define ACTIONS_FIRST 256u
 #define FINISH_US     (500 * MS_US)
+#define TELL_US       (10 * SECOND_US)
 #define POOL_DIMS     16384u /* Fewer are added up by one thread sooner. */
 #define POOL_THREADS  8u
 #define POOL_AWAKE_US 50    /* Then the compute thread wants the processor. */
@@ -62,6 +63,8 @@ struct node {
     uint32_t contact;        /* The next to be dialled. */
     uint64_t undialled;      /* Dials that could not begin: seats to be told
                                 of. */
+    time_us tell_at;         /* Nobody answered where it dials: people are
+                                told then; TIME_NEVER: they were. */
     bool asked;              /* Somebody wants it to stop, ... */
     bool stopped;            /* ... and the machine was told. */
     bool finished;
@@ -145,6 +148,22 @@ static const struct mesh_events mesh_events = {.up = on_up,
                                                .hello = on_hello,
                                                .refused = on_refused};
 
+/* It goes on without them, as whoever comes first has to: so a mistake in an
+ * address would show in nothing but its being alone. */
+static void tell_unreached(struct node *node)
+{
+    const struct peer_node_options *const options = node->options;
+    char text[NET_TEXT_SIZE];
+
+    node->tell_at = TIME_NEVER;
+    if (!options->far || node->core.reached ||
+        node->core.seat_count > options->peers)
+        return;
+    log_line("--peers %s%s: nobody of this ring has answered so far",
+             net_text(&options->contacts[0], text),
+             options->contact_count > 1 ? " and the others" : "");
+}
+
 static void on_time(void *context)
 {
     struct node *node = context;
@@ -155,6 +174,8 @@ static void on_time(void *context)
     while (mesh_moved(node->mesh, &moved.link))
         feed(node, &moved);
     feed(node, &(struct event){.kind = EVENT_TIME});
+    if (clock_now_us() >= node->tell_at)
+        tell_unreached(node);
 }
 
 /* Some of those who should be there are not, or nobody is where others were:
@@ -355,6 +376,8 @@ static void do_finish(struct node *node, const struct action *action)
         .dims = count,
     };
 
+    if (node->tell_at != TIME_NEVER)
+        tell_unreached(node);
     result.weights = mem_new(count, sizeof *result.weights);
     if (result.weights == NULL) {
         give_up(node, "out of memory at the end");
@@ -686,6 +709,7 @@ enum err peer_node_run(const struct peer_node_options *options, struct why *why)
         err = open_loop(node);
     if (err == ERR_OK) {
         timer_at(node->gathering, clock_now_us() + patience(node));
+        node->tell_at = clock_now_us() + TELL_US;
         self_init(&node->self, clock_now_us());
         feed(node, &start);
         loop_run(node->loop);

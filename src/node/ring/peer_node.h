@@ -36,6 +36,7 @@ struct peer_node_options {
     /* Of others: whoever has no link dials them in turn. */
     const struct net_address *contacts;
     uint32_t contact_count;
+    bool far;                   /* They are all on other machines. */
     const struct brief *brief;  /* For the evaluator. */
     const struct dataset *data; /* All chunks; NULL: only those of `owned`. */
     const struct owned *owned;  /* Private rows; NULL: there are none ... */

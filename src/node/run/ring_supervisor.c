@@ -247,6 +247,8 @@ static enum err start(struct ring_supervisor *r, struct ring_seat *seat)
         memcpy(options.core.place, seat->place, PEER_PLACE);
         options.contact_count = find_contacts(r, seat, contacts);
         options.contacts = contacts;
+        options.far = options.contact_count > 0 &&
+                      options.contact_count == r->peer.contact_count;
         options.folder = seat->folder;
         options.listen_fd = seat->door.fd;
         options.berth = berth_of(r, seat);
