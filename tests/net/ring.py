@@ -188,6 +188,18 @@ def nobody_there(tap):
                f"{said} of --peers did not answer: it is told", err)
 
 
+def finished(tap):
+    """Nobody is told of as having left who only goes home."""
+    for number in range(5):
+        run("train", "gen:gmm:400,5", "--steps", 3, "-n", 4, *RING, "--out",
+            "over")
+        code, _, err = run("train", "--resume=over")
+        if code != 0 or " left" in err:
+            break
+    tap.ok(code == 0 and " left" not in err,
+           "resumed when it was over: nobody left", err)
+
+
 def refused(tap):
     cases = {
         "a code": ["--code", "frc"], "relays": ["--fanout", 2],
@@ -330,6 +342,7 @@ def main():
     asked(tap)
     one_here(tap)
     nobody_there(tap)
+    finished(tap)
     refused(tap)
     tap.done()
 

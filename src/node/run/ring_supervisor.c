@@ -360,6 +360,8 @@ static void peer_ended(struct ring_supervisor *r, struct crew_member *member)
         close_ring(r);
         return;
     }
+    if (r->closing && !died)
+        return; /* All go home at the end, which is no news. */
     tell_of(r, member->process.name, died ? TRACE_DIED : TRACE_LEFT);
     if (died && r->options->respawn && !r->stopping && !r->closing) {
         const time_us now = clock_now_us();
