@@ -215,6 +215,7 @@ static void print_step(const struct screen *screen,
 static void draw_headline(struct screen *screen,
                           const struct progress *progress, time_us now)
 {
+    const uint32_t alive = progress_alive(progress);
     char speed[128];
 
     print_step(screen, progress);
@@ -229,8 +230,8 @@ static void draw_headline(struct screen *screen,
         end_line(screen);
         (void)fputs(screen->await, stderr);
     } else if (progress->count > 0)
-        (void)fprintf(stderr, "   %u workers, code %s",
-                      progress_alive(progress), screen->code);
+        (void)fprintf(stderr, "   %u worker%s, code %s", alive,
+                      alive == 1 ? "" : "s", screen->code);
     end_line(screen);
 }
 

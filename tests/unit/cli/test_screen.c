@@ -137,6 +137,14 @@ static void test_passes(void **state)
     assert_memory_equal(picture(), full, strlen(full));
 }
 
+static void test_one_is_a_worker(void **state)
+{
+    (void)state;
+    work(2);
+    happens(TRACE_DIED, 1, 0);
+    assert_non_null(strstr(picture(), "   1 worker, code frc"));
+}
+
 /* Which workers sit behind which relay. */
 static void test_relays(void **state)
 {
@@ -235,6 +243,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_eight),
+        cmocka_unit_test(test_one_is_a_worker),
         cmocka_unit_test(test_time_left),
         cmocka_unit_test(test_passes),
         cmocka_unit_test(test_relays),
