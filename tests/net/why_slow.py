@@ -47,6 +47,7 @@ def test_stopped(tap, where, folder, topology):
     job = Train("gen:gmm:20000,40", "-n", 3, *topology, "--out", folder)
     victim = job.wait_child("w1")
     wait_step(folder, 5)
+    wait_for(lambda: ask(folder, "w1").get("factor"), "a factor")
 
     def silent():
         """Of a ring it is soon left out, and comes back once it goes on."""
@@ -63,7 +64,8 @@ def test_stopped(tap, where, folder, topology):
         return now if now.get("state") == "suspect" else None
 
     said = wait_for(suspected, "suspicion")
-    tap.equal(said["cause"], "pause", f"{where}: stopped, silent: a pause")
+    tap.equal((said["cause"], said["factor"]), ("pause", None),
+              f"{where}: stopped, silent: a pause, of no known factor")
 
     def awake():
         """Stopped most of the time, but heard of in between."""

@@ -114,6 +114,7 @@ static void judge_silent(struct suspect *one)
     const bool road = one->deaf_us >= DEAF_US;
 
     one->order = 1e9 + silent;
+    one->verdict.factor = 0; /* What is known is of before. */
     if (one->relay != NULL) {
         judge_silent_leaf(one, silent);
         return;
