@@ -227,6 +227,8 @@ static enum err check_written(const struct options *options,
     if (err != ERR_OK)
         return err;
     err = check_replaced(options, row->role, path, why);
+    if (err == ERR_OK && row->role == WRITE_PREDICTIONS)
+        err = check_predictions_name(path, why);
     if (err != ERR_OK)
         return err;
     if (output_is_stdout(path))

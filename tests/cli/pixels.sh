@@ -75,7 +75,7 @@ echo "--- linear models have bytes brought to their scale, too"
 for trained in images bytes.npy unit.npy; do
 	"$MUSTER" train $trained --labels labels -q --optim lbfgs --steps 5 $trained.txt >/dev/null
 	for rows in images bytes.npy; do
-		"$MUSTER" predict $rows $trained.txt out.$rows --force --labels labels --format json | grep -o '"accuracy": .*,'
+		"$MUSTER" predict $rows $trained.txt out.${rows%.npy} --force --labels labels --format json | grep -o '"accuracy": .*,'
 	done
-	cmp out.images out.bytes.npy
+	cmp out.images out.bytes
 done
