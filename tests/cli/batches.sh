@@ -79,3 +79,9 @@ do
 done
 "$MUSTER" train $data -q --batch 64 --epochs 2 --lr 0.1 -n 2 --out told >/dev/null
 "$MUSTER" report told | grep noise
+echo "--- noise in which no gradient is seen"
+awk 'BEGIN { r = 11; for (i = 0; i < 40; i++) {
+    for (j = 0; j < 3; j++) { r = r * 16807 % 2147483647; x[j] = r % 1000 / 1000 - .5 }
+    print (x[0] < 0 ? -1 : 1) " 1:" x[1] " 2:" x[2] } }' >even.svm
+"$MUSTER" train even.svm -q --optim gd --batch 4 --passes 1 -n 1 --out even | grep noise
+"$MUSTER" report even --to even.html | grep noise

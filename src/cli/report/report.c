@@ -98,27 +98,25 @@ static void show_uncoded(const json_t *data)
                      json_number_value(json_object_get(uncoded, "least")));
 }
 
-/* Null: beyond measure. */
-static const char *rows_text(const json_t *noise, const char *key,
-                             char text[32])
+static double rows_of(const json_t *noise, const char *key)
 {
-    const json_t *rows = json_object_get(noise, key);
-
-    if (json_is_number(rows))
-        (void)snprintf(text, 32, "%.3g", json_number_value(rows));
-    return json_is_number(rows) ? text : "beyond measure";
+    return json_number_value(json_object_get(noise, key));
 }
 
+/* What is null is not known. */
 static void show_noise(const json_t *noise)
 {
-    char start[32], model[32], critical[32];
-
-    if (json_is_object(noise))
-        (void)printf("gradient noise scale: %s rows at the start, %s at the "
-                     "model: critical batch %s\n",
-                     rows_text(noise, "start", start),
-                     rows_text(noise, "model", model),
-                     rows_text(noise, "critical_batch", critical));
+    if (!json_is_object(noise))
+        return;
+    if (json_is_number(json_object_get(noise, "critical_batch")))
+        (void)printf("gradient noise scale: %.3g rows at the start, %.3g at "
+                     "the model: critical batch %.3g\n",
+                     rows_of(noise, "start"), rows_of(noise, "model"),
+                     rows_of(noise, "critical_batch"));
+    else
+        (void)fputs("gradient noise hides the gradient at the start or at the "
+                    "model, so that the critical batch is not known\n",
+                    stdout);
 }
 
 /* Runs of seconds cost parts of a cent. */

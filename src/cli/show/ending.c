@@ -177,25 +177,19 @@ static bool has_no_least(const struct setup *setup,
            outcome->objective * (double)setup->data.rows < log(2);
 }
 
-/* Rows of a batch, as far as they are known. */
-static const char *rows_text(double rows, char text[32])
-{
-    if (isfinite(rows))
-        (void)snprintf(text, 32, "%.3g", rows);
-    return isfinite(rows) ? text : "beyond measure";
-}
-
 static void noise_text(const struct train_result *result)
 {
-    char start[32], model[32], critical[32];
-
     if (result->noise.start == 0)
         return;
-    (void)printf("noise      scale %s rows at the start, %s at the model: "
-                 "critical batch %s\n",
-                 rows_text(result->noise.start, start),
-                 rows_text(result->noise.model, model),
-                 rows_text(result->noise.critical, critical));
+    if (isfinite(result->noise.critical))
+        (void)printf("noise      scale %.3g rows at the start, %.3g at the "
+                     "model: critical batch %.3g\n",
+                     result->noise.start, result->noise.model,
+                     result->noise.critical);
+    else
+        (void)fputs("noise      hides the gradient at the start or at the "
+                    "model, so that the critical batch is not known\n",
+                    stdout);
 }
 
 static void noise_json(const struct train_result *result, json_t *object)
