@@ -57,3 +57,7 @@ printf 'c,y\nK\303\266ln,0\nBonn,1\n' >utf8.csv
 printf 'c,y\nK\366ln,0\nBonn,1\n' >latin.csv
 "$MUSTER" train utf8.csv m -q >/dev/null
 "$MUSTER" predict latin.csv m out | head -1
+echo "--- flags by the name that was typed"
+for flag in "--epochs 0" "--passes 0" "--batch_size none" "--optimiser best" "-s x" "--learning-rate="; do
+    "$MUSTER" train gen:gmm:20,2 $flag 2>&1
+done

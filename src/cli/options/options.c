@@ -57,6 +57,23 @@ static bool is_flag(const char *word)
                               (word[1] == '-' && word[2] != '\0'));
 }
 
+/* Of a flag that has several names a sentence has the one that was typed. */
+static void say_typed(const struct option *row, const char *word, size_t length,
+                      struct why *why)
+{
+    char own[NAME_MAX_BYTES + 1], said[WHY_SIZE];
+    const int size =
+        snprintf(own, sizeof own, "%s%s", option_dashes(row->name), row->name);
+
+    if (why == NULL ||
+        option_named(&(struct option){.name = row->name}, word, length) ||
+        strncmp(why->text, own, (size_t)size) != 0)
+        return;
+    (void)snprintf(said, sizeof said, "%s", why->text + size);
+    (void)why_set(why, ERR_RANGE, "%s%.*s%s", length == 1 ? "-" : "--",
+                  (int)length, word, said);
+}
+
 /* One flag: `word` without its dashes, `next` the word after it or NULL.
  * *took says whether that one was used up as the value. */
 static enum err take_flag(struct options *options, const char *word,
@@ -66,6 +83,7 @@ static enum err take_flag(struct options *options, const char *word,
     const size_t length = strcspn(word, "=");
     const char *value = word[length] == '=' ? word + length + 1 : NULL;
     int id = option_find(word, length);
+    enum err err;
     const bool no = id == OPTIONS && value == NULL && length > 3 &&
                     strncmp(word, "no", 2) == 0 && plain(word[2]) == '-';
 
@@ -118,8 +136,11 @@ static enum err take_flag(struct options *options, const char *word,
         return why_set(why, ERR_RANGE,
                        "--config: a file of flags cannot name another; put its "
                        "lines here");
-    return setting_add(setting_of(options, id), option_row(id), value, origin,
-                       why);
+    err = setting_add(setting_of(options, id), option_row(id), value, origin,
+                      why);
+    if (err == ERR_RANGE && !no)
+        say_typed(option_row(id), word, length, why);
+    return err;
 }
 
 static enum err take_positional(struct options *options, uint32_t index,
