@@ -19,3 +19,8 @@ try --metric beauty
 try --loss hinge
 try --model logistic --loss hinge
 try --gap 0.1
+echo "--- a part that leaves little to learn from, and the steps of a fold"
+"$MUSTER" train gen:gmm:1000,3 --test gen:gmm:50,3 --valid .99 2>&1 >/dev/null | grep holds
+"$MUSTER" train gen:gmm:1000,3 --test gen:gmm:50,3 --valid .5 2>&1 >/dev/null | grep -c holds
+"$MUSTER" train gen:gmm:300,3 --net dense2 --passes 2 -v 3 2>&1 >/dev/null | grep model
+"$MUSTER" train gen:gmm:300,3 --optim gd --batch 50 --passes 1 -v 3 2>&1 >/dev/null | grep model

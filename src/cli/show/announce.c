@@ -14,6 +14,7 @@
 #include "learn/classes.h"
 #include "learn/family/family.h"
 #include "learn/recipe/habit.h"
+#include "learn/rows.h"
 
 #define LABELS_SHOWN 5u
 #define TEXT_SIZE    256u
@@ -184,13 +185,19 @@ static void weights_text(const struct options *options, char text[TEXT_SIZE])
                    rows == NULL ? "" : rows);
 }
 
-/* "at most 100 steps", "10 passes (default), 1600 steps". */
+/* "at most 100 steps", "10 passes (default), 1600 steps".  A fold has fewer
+ * rows than the whole, and so fewer steps a pass. */
 static void end_text(const struct cli *cli, const struct setup *setup,
-                     char text[TEXT_SIZE])
+                     bool folds, char text[TEXT_SIZE])
 {
     const char *passes = option_text(&cli->options, OPT_PASSES);
 
-    if (passes == NULL)
+    if (passes != NULL && folds)
+        (void)snprintf(text, TEXT_SIZE, "%.20s pass%s%s in each fold", passes,
+                       strcmp(passes, "1") == 0 ? "" : "es",
+                       option_given(&cli->options, OPT_PASSES) ? ""
+                                                               : " (default)");
+    else if (passes == NULL)
         (void)snprintf(text, TEXT_SIZE, "at most %u step%s", setup->optim.steps,
                        setup->optim.steps == 1 ? "" : "s");
     else
@@ -202,13 +209,17 @@ static void end_text(const struct cli *cli, const struct setup *setup,
 }
 
 /* "gd", "gd on batches of 128 rows, 16 a pass". */
-static void steps_text(const struct setup *setup, char text[TEXT_SIZE])
+static void steps_text(const struct setup *setup, bool folds,
+                       char text[TEXT_SIZE])
 {
     const struct sampler *sampler = &setup->optim.sampler;
     const char *name = optim_name(setup->optim.kind);
 
     if (sampler->kind == SAMPLER_WHOLE)
         (void)snprintf(text, TEXT_SIZE, "%s", name);
+    else if (folds)
+        (void)snprintf(text, TEXT_SIZE, "%s on %s of %u rows", name,
+                       sampler_batches(sampler->kind), sampler->batch);
     else
         (void)snprintf(text, TEXT_SIZE, "%s on %s of %u rows, %u a pass", name,
                        sampler_batches(sampler->kind), sampler->batch,
@@ -218,16 +229,33 @@ static void steps_text(const struct setup *setup, char text[TEXT_SIZE])
 void announce_goal(const struct cli *cli, const struct setup *setup,
                    const char *what)
 {
+    /* The best of a grid is then trained on all rows. */
+    const bool folds = *what == '\0' && option_given(&cli->options, OPT_FOLDS);
     char goal[GOAL_TEXT], reason[TEXT_SIZE], weights[TEXT_SIZE];
     char steps[TEXT_SIZE], end[TEXT_SIZE];
 
-    end_text(cli, setup, end);
-    steps_text(setup, steps);
+    end_text(cli, setup, folds, end);
+    steps_text(setup, folds, steps);
     weights_text(&cli->options, weights);
     say_note(cli, "muster: %smodel %s (%s): least %s%s%s; %s, %s", what,
              model_ops(setup->model)->name, model_reason(cli, setup, reason),
              goal_text(setup, &cli->options.recipe, goal),
              intercept_text(setup), weights, steps, end);
+}
+
+/* A part that was meant the other way round is not seen in any figure. */
+static void announce_held(const struct cli *cli, const struct setup *setup)
+{
+    const char *const valid = option_text(&cli->options, OPT_VALID);
+    const uint32_t rows = setup->data.rows;
+    double part;
+
+    if (setup->has_valid && rows_is_part(valid, &part) &&
+        setup->valid.rows > rows)
+        say_note(cli,
+                 "muster: --valid %s holds out %u rows and leaves %u to learn "
+                 "from",
+                 valid, setup->valid.rows, rows);
 }
 
 void announce_run(const struct cli *cli, const struct setup *setup)
@@ -254,4 +282,5 @@ void announce_run(const struct cli *cli, const struct setup *setup)
                      ? "; no intercept, as with LIBLINEAR's -c: -B 1 learns one"
                      : "");
     announce_whole(cli, setup);
+    announce_held(cli, setup);
 }
