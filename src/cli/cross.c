@@ -45,11 +45,12 @@ static void show_text(const struct setup *setup, const struct folds *folds,
         (void)printf("Cross Validation Accuracy = %g%%\n",
                      100.0 * trial->metrics.accuracy);
     }
-    metrics_list(&trial->metrics, setup->metric, METRICS, line, sizeof line);
+    metrics_list(&trial->metrics, &setup->encoder.classes, setup->metric,
+                 METRICS, line, sizeof line);
     (void)printf("all        %s\n", line);
     for (uint32_t fold = 0; fold < folds->count; fold++) {
-        metrics_list(&trial->fold[fold].metrics, setup->metric, METRICS_SHOWN,
-                     line, sizeof line);
+        metrics_list(&trial->fold[fold].metrics, &setup->encoder.classes,
+                     setup->metric, METRICS_SHOWN, line, sizeof line);
         (void)printf("fold %-5u %s; %u steps\n", fold + 1, line,
                      trial->fold[fold].steps);
     }

@@ -58,7 +58,8 @@ static void show_text(const struct grid *grid, const struct setup *setup)
                  timed(grid) ? "   seconds" : "", "options");
     for (uint32_t i = 0; i < grid->count; i++)
         show_trial(&grid->trial[grid->order[i]], metric);
-    metrics_list(&best->metrics, metric, METRICS, line, sizeof line);
+    metrics_list(&best->metrics, &setup->encoder.classes, metric, METRICS, line,
+                 sizeof line);
     (void)printf("best       %s: %s\n", best->text, line);
     if (timed(grid))
         show_sameness(grid, setup->exactness);

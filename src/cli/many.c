@@ -101,8 +101,8 @@ void many_keep(const struct run *run, const struct trial *best,
 
     if (run->setup->slots == 0)
         return;
-    metrics_list(&best->metrics, run->setup->metric, METRICS_SHOWN, line,
-                 sizeof line);
+    metrics_list(&best->metrics, &run->setup->encoder.classes,
+                 run->setup->metric, METRICS_SHOWN, line, sizeof line);
     object = json_pack("{s:I, s:s, s:s, s:o, s:b}", "trainings",
                        (json_int_t)trainings, "best", best->text, "line", line,
                        "metrics", metrics_object(&best->metrics), "diverged",

@@ -325,8 +325,8 @@ static void show_text(const struct predict *predict, const char *out)
 
     if (out == NULL && predict->cli->quiet)
         return;
-    metrics_list(&predict->made.metrics, first_metric(predict), METRICS, line,
-                 sizeof line);
+    metrics_list(&predict->made.metrics, &predict->model.encoder.classes,
+                 first_metric(predict), METRICS, line, sizeof line);
     if (line[0] != '\0')
         (void)fprintf(to, "metrics    %s\n", line);
     if (line[0] != '\0' && predict->top > 0)

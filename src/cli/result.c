@@ -211,20 +211,20 @@ static void result_text(const struct run *run,
                      : "steps      %u in %.3f s",
                  result->steps, result->elapsed_s);
     print_classes(stats);
-    metrics_list(&run->metrics.train, setup->metric, METRICS_SHOWN, line,
-                 sizeof line);
+    metrics_list(&run->metrics.train, &setup->encoder.classes, setup->metric,
+                 METRICS_SHOWN, line, sizeof line);
     (void)printf("train      %s\n",
                  setup->hollow
                      ? "not known here: the rows are with their owners"
                      : line);
     if (setup->has_valid) {
-        metrics_list(&run->metrics.valid, setup->metric, METRICS_SHOWN, line,
-                     sizeof line);
+        metrics_list(&run->metrics.valid, &setup->encoder.classes,
+                     setup->metric, METRICS_SHOWN, line, sizeof line);
         (void)printf("valid      %s\n", line);
     }
     if (setup->has_test) {
-        metrics_list(&run->metrics.test, setup->metric, METRICS_SHOWN, line,
-                     sizeof line);
+        metrics_list(&run->metrics.test, &setup->encoder.classes, setup->metric,
+                     METRICS_SHOWN, line, sizeof line);
         (void)printf("test       %s\n", line);
     }
     if (setup->slots > 0)

@@ -1,6 +1,6 @@
 # Networks and softmax regression of two classes are judged as logistic
 # regression is: by the larger label, and by auc; of more classes there is none.
-names() { grep "^$1" | tr ',' '\n' | awk '{ print $(NF - 1) }' | xargs; }
+names() { grep "^$1" | sed 's, (of [^)]*),,' | tr ',' '\n' | awk '{ print $(NF - 1) }' | xargs; }
 seq 300 | awk '{ x = ($1 * 37 % 101) / 101; print x "," (x > 0.9 ? "yes" : "no") }' >rare.csv
 trained() {
     "$MUSTER" train rare.csv "$@" -q --metric auc --force | names train
@@ -20,3 +20,9 @@ printf '2 1:2\n1 1:1\n1 1:-1\n2 1:-.5\n2 1:.5\n' >rows
 "$MUSTER" predict rows rises 2>two >/dev/null
 diff one two && cat one
 "$MUSTER" train gen:digits:60 --net dense10 --metric auc 2>&1 | tail -n 1
+echo "--- of words it is said which one f1, precision and recall are about"
+for i in 1 2 3 4 5 6 7 8; do echo "$((i % 4)),$((i / 5)),$( ((i % 3)) && echo ok || echo faulty)"; done >words.csv
+"$MUSTER" train words.csv words --test words.csv -q | grep -e train -e test
+"$MUSTER" predict words.csv words words.txt --metric recall | head -1
+"$MUSTER" train words.csv -v 2 --metric precision -q | grep -e all -e 'fold 1'
+"$MUSTER" train words.csv --grid c=1,2 --valid .25 -q | grep best

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
+#include "data/span.h"
 
 json_t *metrics_json(const struct setup *setup, const struct dataset *data,
                      const double *w)
@@ -19,11 +20,19 @@ json_t *metrics_json(const struct setup *setup, const struct dataset *data,
     return metrics_object(&metrics);
 }
 
-void metrics_list(const struct metrics *metrics, enum metric first,
+static bool is_of_class(enum metric metric)
+{
+    return metric == METRIC_F1 || metric == METRIC_PRECISION ||
+           metric == METRIC_RECALL;
+}
+
+void metrics_list(const struct metrics *metrics,
+                  const struct frame_column *words, enum metric first,
                   uint32_t most, char *text, size_t size)
 {
     size_t used = 0;
     uint32_t shown = 0;
+    bool told = words->categories != 2;
 
     text[0] = '\0';
     /* The wanted one, then the others in their order. */
@@ -36,6 +45,11 @@ void metrics_list(const struct metrics *metrics, enum metric first,
         used += (size_t)snprintf(text + used, size - used, "%s%s %.4g",
                                  shown == 0 ? "" : ", ", metric_name(metric),
                                  value);
+        if (!told && is_of_class(metric) && used < size) {
+            used += (size_t)snprintf(text + used, size - used, " (of \"%s\")",
+                                     quote_text(words->category[1].text).text);
+            told = true;
+        }
         shown++;
     }
 }

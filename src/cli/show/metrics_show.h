@@ -6,14 +6,18 @@
 
 #include <jansson.h>
 
+#include "data/table/frame.h"
 #include "learn/card/json.h"
 #include "learn/setup.h"
 
 #define SHORT_HASH    16u
 #define METRICS_SHOWN 3u /* On a line about a run. */
 
-/* "auc 0.954, accuracy 0.912": `first`, then others, at most `most` in all. */
-void metrics_list(const struct metrics *metrics, enum metric first,
+/* "auc 0.954, accuracy 0.912": `first`, then others, at most `most` in all.  Of
+ * two classes f1, precision and recall are about the second: it is said which,
+ * behind the first of them, if labels are `words` (f1 0.9 (of "ok")). */
+void metrics_list(const struct metrics *metrics,
+                  const struct frame_column *words, enum metric first,
                   uint32_t most, char *text, size_t size);
 
 /* {name: value} of what applies to the model, measured on `data`; {} if `data`
