@@ -137,6 +137,17 @@ static bool ends_with_one(const char *name, const char *const *words)
     return *words != NULL;
 }
 
+/* Names of much besides: they say it only where no number comes twice. */
+bool table_counts_rows(const char *name)
+{
+    static const char *const words[] = {
+        "index",  "idx",     "row",   "no",        "nr",     "num",
+        "number", "account", "phone", "telephone", "mobile", "serial",
+        "ssn",    "isbn",    "ean",   "invoice",   NULL};
+
+    return ends_with_one(name, words);
+}
+
 void table_note_codes(const struct source_options *options,
                       const struct csv *csv, const struct frame *frame)
 {

@@ -16,6 +16,8 @@ void table_note_columns(const struct source_options *options,
  * `frame` is NULL where all columns are numbers. */
 void table_note_codes(const struct source_options *options,
                       const struct csv *csv, const struct frame *frame);
+/* May a column of that name number rows, or tell them apart? */
+bool table_counts_rows(const char *name);
 /* The header looks like a row; `again` is the survey's. */
 void table_note_header(const struct source_options *options,
                        const struct csv *csv, uint32_t again);

@@ -12,6 +12,7 @@
 #include "data/read/arrow.h"
 #include "data/read/idx.h"
 #include "data/read/npy.h"
+#include "data/read/table_glimpse.h"
 #include "data/read/table_notes.h"
 #include "data/table/csv.h"
 #include "data/table/frame.h"
@@ -229,6 +230,7 @@ static enum err stage_frame(const struct source_options *options,
     if (err == ERR_OK) {
         table_note_columns(options, &frame.csv);
         table_note_codes(options, &frame.csv, &frame);
+        table_note_glimpse(options, text, &frame.csv, &frame);
         if (fitted(options) == NULL && is_auto(options->categorical)) {
             table_note_words(options, &frame);
             table_note_names(options, &frame);
@@ -277,6 +279,7 @@ static enum err stage_numbers(const struct source_options *options,
         table_note_header(options, &csv, csv.cols);
         table_note_columns(options, &csv);
         table_note_codes(options, &csv, NULL);
+        table_note_glimpse(options, text, &csv, NULL);
     }
     csv_close(&csv);
     return err;
