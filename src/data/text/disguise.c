@@ -287,6 +287,35 @@ static bool has_month(struct span text)
     return months == 1 && (numbers == 1 || numbers == 2);
 }
 
+static bool is_year(size_t size, unsigned value)
+{
+    return size == 4 && value >= 1900 && value < 2100;
+}
+
+/* 2020-01, 01/2020, 2020-Q1 and pandas' 2020Q1. */
+static bool is_part_of_year(struct span text)
+{
+    struct span rest = text;
+    size_t size[2];
+    unsigned value[2];
+    bool quarter;
+
+    if (!take_digits(&rest, 4, &size[0], &value[0]) || rest.size == 0)
+        return false;
+    if (strchr("-/", *rest.at) != NULL)
+        skip(&rest, 1);
+    quarter = rest.size > 0 && (*rest.at | 0x20) == 'q';
+    skip(&rest, quarter);
+    if (rest.at == text.at + size[0] ||
+        !take_digits(&rest, 4, &size[1], &value[1]) || rest.size > 0)
+        return false;
+    if (is_year(size[0], value[0]))
+        return quarter ? size[1] == 1 && value[1] >= 1 && value[1] <= 4
+                       : size[1] == 2 && value[1] >= 1 && value[1] <= 12;
+    return !quarter && is_year(size[1], value[1]) && size[0] == 2 &&
+           value[0] >= 1 && value[0] <= 12;
+}
+
 /* 20141013T000000. */
 static bool is_stamp(struct span text)
 {
@@ -309,7 +338,7 @@ static const char *moment_of(struct span text)
 {
     if (is_time(text) || is_span_of_time(text))
         return "a time";
-    if (has_month(text) || is_stamp(text))
+    if (has_month(text) || is_part_of_year(text) || is_stamp(text))
         return "a date";
     if (!take_date(&text))
         return NULL;
