@@ -477,10 +477,10 @@ static void note_rounding(const struct source_options *options,
                           const struct rounding *rounding, bool kept)
 {
     const char *advice =
-        kept ? "so values are kept as f64 (--storage f32 rounds them)"
+        kept ? "so all are kept in double (--storage f32 rounds them)"
         : options->encoder->kind == ENCODER_TABLE
-            ? "--storage f64 or --scale standard keeps it"
-            : "--storage f64 keeps it";
+            ? "--storage f64 or --scale standard keeps them"
+            : "--storage f64 keeps them";
     char name[64], loss[ROUNDING_TEXT];
 
     encoder_name(options->encoder, rounding->worst, name, sizeof name);

@@ -15,4 +15,4 @@ slow far.svm
 slow uneven.svm
 slow zeros.csv
 slow some.csv
-"$MUSTER" train - --input libsvm --zero-based --steps 1 <far.svm 2>&1 | grep 'rounding'
+"$MUSTER" train - --input libsvm --zero-based --steps 1 <far.svm 2>&1 | grep 'precision'

@@ -180,7 +180,7 @@ def rounded(tap):
     joined = owners(place_of("rounded"), ["s0.csv", "s1.csv", "s2.csv"])
     end(process)
     said = [finish(one, 20)[2] for one in joined.values()]
-    wanted = 'column "seconds": rounding to fp32 may cost up to'
+    wanted = 'column "seconds": single precision (fp32) may '
     tap.equal([one.count(wanted) for one in said], [1, 1, 0],
               "an owner is told what rounding costs its column")
 

@@ -197,12 +197,18 @@ enum err rounding_find(const struct dataset *data, uint32_t features,
 void rounding_text(const struct rounding *rounding, bool certain,
                    char text[ROUNDING_TEXT])
 {
-    if (rounding->share > ROUNDING_HARM)
-        (void)snprintf(
-            text, ROUNDING_TEXT, "rounding to fp32 %s %.3g %% of its spread",
-            certain ? "would cost" : "may cost up to", 100 * rounding->share);
+    if (rounding->share >= 1)
+        (void)snprintf(text, ROUNDING_TEXT,
+                       "single precision (fp32) %s tell its values apart",
+                       certain ? "cannot" : "may not");
+    else if (rounding->share > ROUNDING_HARM)
+        (void)snprintf(text, ROUNDING_TEXT,
+                       "single precision (fp32) %s values by up to %.3g %% of "
+                       "the range they span",
+                       certain ? "would move" : "may move",
+                       100 * rounding->share);
     else
-        (void)snprintf(
-            text, ROUNDING_TEXT,
-            "fp32 does not hold its whole numbers (beyond 16777216)");
+        (void)snprintf(text, ROUNDING_TEXT,
+                       "single precision (fp32) does not hold its whole "
+                       "numbers (beyond 16777216)");
 }

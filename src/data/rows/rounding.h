@@ -29,8 +29,9 @@ struct rounding {
                        is whole numbers that are lost. */
 };
 
-#define ROUNDING_TEXT 80u
-/* "rounding to fp32 would cost 1.8 % of its spread"; what may have been lost,
+#define ROUNDING_TEXT 96u
+/* "single precision (fp32) would move values by up to 1.8 % of the range they
+ * span", in words of who has never heard of f64; what may have been lost,
  * if it is not certain. */
 void rounding_text(const struct rounding *rounding, bool certain,
                    char text[ROUNDING_TEXT]);
