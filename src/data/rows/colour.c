@@ -472,29 +472,45 @@ enum err colour_vet(const char *wish, struct why *why)
     return ERR_OK;
 }
 
+enum err colour_check(const char *wish, const struct image *image,
+                      uint32_t cols, struct why *why)
+{
+    for (const char *at = wish; *at != '\0';) {
+        const size_t length = strcspn(at, "+");
+        const int shown = length < 40 ? (int)length : 40;
+        struct filter found;
+
+        if (!read_filter(at, length, &found))
+            return refuse(at, length, why);
+        found.bins = 1;
+        found.arg = found.kind == FILTER_LABEL ? 0 : found.arg;
+        if (!filter_fits(&found, image, cols) && looks_at_images(found.kind))
+            return why_set(why, ERR_RANGE,
+                           "filter %.*s: these rows are no images", shown, at);
+        if (!filter_fits(&found, image, cols))
+            return why_set(why, ERR_RANGE,
+                           "filter %.*s: these rows have only %u columns",
+                           shown, at, cols);
+        at += at[length] == '+' ? length + 1 : length;
+    }
+    return ERR_OK;
+}
+
 static enum err add_wished(const struct dataset *data, const char *wish,
                            struct filter *filter, uint32_t *count,
                            struct why *why)
 {
-    for (const char *at = wish; *at != '\0';) {
+    const enum err err = colour_check(wish, &data->image, data->cols, why);
+
+    for (const char *at = wish; err == ERR_OK && *at != '\0';) {
         const size_t length = strcspn(at, "+");
         struct filter found;
-        struct filter checked;
 
-        if (!read_filter(at, length, &found))
-            return refuse(at, length, why);
-        checked = found;
-        checked.bins = 1;
-        checked.arg = found.kind == FILTER_LABEL ? 0 : found.arg;
-        if (!filter_fits(&checked, &data->image, data->cols))
-            return why_set(why, ERR_RANGE,
-                           "filter %.*s: these rows are no images, or have "
-                           "only %u columns",
-                           length < 40 ? (int)length : 40, at, data->cols);
+        CHECK(read_filter(at, length, &found));
         add(filter, count, found.kind, found.arg);
         at += at[length] == '+' ? length + 1 : length;
     }
-    return ERR_OK;
+    return err;
 }
 
 enum err colour_candidates(const struct dataset *data, const char *wish,

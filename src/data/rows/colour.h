@@ -79,6 +79,10 @@ uint32_t colour_row(const struct colouring *colouring,
 /* Are all names of a wish (below) filters?  Whether rows have them is another
  * question.  ERR_RANGE, with a sentence. */
 MUST_CHECK enum err colour_vet(const char *wish, struct why *why);
+/* That question: of rows with so many columns of the user's, to whom the
+ * intercept is none.  ERR_RANGE, with a sentence. */
+MUST_CHECK enum err colour_check(const char *wish, const struct image *image,
+                                 uint32_t cols, struct why *why);
 
 /* Filters that suit the rows, at most FILTERS_TRIED, with their thresholds from
  * these rows, all of them present.  `wish` names some (`label+column:3`; NULL:

@@ -1,11 +1,12 @@
 /*
  * coded_data.c - limits of codes on coded data (mds, cec): one weight vector,
- * blocks that fit into memory.
+ * blocks that fit into memory; and the columns that filters of samples name.
  */
 #include "learn/coded/coded_data.h"
 
 #include "core/msg.h"
 #include "data/rows/coded.h"
+#include "data/rows/colour.h"
 
 /* Of a block of sparse rows: what the rows themselves would never take. */
 #define SPARSE_BYTES_MAX (UINT64_C(1) << 28)
@@ -71,6 +72,9 @@ enum err coded_data_vet(const struct setup *setup, const struct code_spec *code,
 {
     enum err err;
 
+    if (code->filters != NULL)
+        return colour_check(code->filters, &setup->data.image,
+                            setup->data.cols - (setup->intercept ? 1 : 0), why);
     if (!code_spec_products(code) || setup->slots == 0)
         return ERR_OK;
     err = vet_method(setup, code, why);
