@@ -355,6 +355,12 @@ static enum err choose_shadows(const struct preset_options *options,
         err = why_set(why, ERR_RANGE,
                       "sampler=%.32s: expected strata, random or entropy",
                       options->draw);
+    if (err == ERR_OK && options->workers == 1)
+        err = why_set(why, ERR_SHAPE,
+                      "code %s needs a primary worker beside its shadow, and "
+                      "there is only 1 worker; take %u workers or more, or "
+                      "code steal",
+                      spec->name, spec->shadows + 2);
     if (err == ERR_OK && options->workers > 0 &&
         spec->shadows >= options->workers)
         err = why_set(why, ERR_SHAPE,

@@ -13,6 +13,8 @@
  * Salamy, Sharma, Ghobadi & Medard, "FlexEnt: Entropy Coding to Curb Stragglers
  * in Large-Scale Distributed Machine Learning".
  */
+#include <stdio.h>
+
 #include "code/axes.h"
 
 static uint32_t shadows_of(const struct code *code)
@@ -56,6 +58,26 @@ static uint32_t shadow_row(const struct code *code, uint32_t slot,
     return count;
 }
 
+/* As few shadows as leave more primaries than may be slow, if one does. */
+static enum err refuse_stragglers(const struct code *code, struct why *why)
+{
+    const struct code_spec *const spec = &code->spec;
+    const uint32_t primaries = code->slots - shadows_of(code);
+    char fewer[32] = "";
+
+    if (spec->stragglers + 1 < code->slots)
+        (void)snprintf(fewer, sizeof fewer, ", at most %u shadow%s",
+                       code->slots - spec->stragglers - 1,
+                       code->slots - spec->stragglers == 2 ? "" : "s");
+    return why_set(
+        why, ERR_SHAPE,
+        "code %s cannot lose %u of %u primary workers (%u of %u %s); "
+        "take --stragglers %u%s, or %u workers",
+        spec->name, spec->stragglers, primaries, shadows_of(code), code->slots,
+        shadows_of(code) == 1 ? "is a shadow" : "are shadows", primaries - 1,
+        fewer, spec->stragglers + 1 + spec->shadows);
+}
+
 static enum err shadow_vet(const struct code *code, struct why *why)
 {
     const struct code_spec *const spec = &code->spec;
@@ -68,12 +90,7 @@ static enum err shadow_vet(const struct code *code, struct why *why)
                        spec->name);
     /* A life that goes on with fewer waits for more of them (stop.c). */
     if (!spec->quick && spec->stragglers >= primaries)
-        return why_set(why, ERR_SHAPE,
-                       "code %s cannot lose %u of %u primary workers (%u of %u "
-                       "are shadows); take fewer shadows, or %u workers",
-                       spec->name, spec->stragglers, primaries,
-                       shadows_of(code), code->slots,
-                       spec->stragglers + 1 + spec->shadows);
+        return refuse_stragglers(code, why);
     return ERR_OK;
 }
 
