@@ -4,6 +4,8 @@
  */
 #include "learn/coded/coded_data.h"
 
+#include <stdio.h>
+
 #include "core/msg.h"
 #include "data/rows/coded.h"
 #include "data/rows/colour.h"
@@ -23,6 +25,22 @@ static enum err vet_method(const struct setup *setup,
     return rules_check(&choices, why);
 }
 
+/* Of too few chunks for `parts` of them, and the largest that are enough. */
+static enum err refuse_chunks(const struct dataset *data, const char *code,
+                              uint32_t parts, struct why *why)
+{
+    char enough[48] = "";
+
+    if (data->rows >= parts)
+        (void)snprintf(enough, sizeof enough, ", or --chunk-rows %u",
+                       (data->rows - 1) / (parts - 1));
+    return why_set(why, ERR_SHAPE,
+                   "code %s cuts the rows into l=%u parts, and %u rows in "
+                   "chunks of %u are only %u; give a smaller l%s",
+                   code, parts, data->rows, data->chunk_rows,
+                   dataset_chunks(data), enough);
+}
+
 static enum err vet_size(const struct dataset *data,
                          const struct code_spec *code, uint32_t slots,
                          struct why *why)
@@ -36,11 +54,7 @@ static enum err vet_size(const struct dataset *data,
     shape.narrow = code->narrow;
     gib = (double)coded_bytes(&shape) / (1u << 30);
     if (code_spec_elastic(code) && chunks < k)
-        return why_set(why, ERR_SHAPE,
-                       "code %s cuts the rows into l=%u parts, and %u rows in "
-                       "chunks of %u are only %u; give a smaller l or "
-                       "--chunk-rows",
-                       code->name, k, data->rows, data->chunk_rows, chunks);
+        return refuse_chunks(data, code->name, k, why);
     if (chunks > CHUNKS_MAX / 2)
         return why_set(why, ERR_SHAPE,
                        "code %s takes at most %u chunks, not %u; give a larger "
