@@ -56,14 +56,21 @@ static const struct foreign {
      "write newton, which is the default where it can be"},
     {OPT_OPTIM, "sag|saga|asgd",
      "write sgd (row after row), or leave it out for the exact optimum"},
+    {OPT_OPTIM, "SGD", /* As Keras and PyTorch have it: sgd is a choice. */
+     "write gd, momentum or nesterov for a network, whose steps are of "
+     "batches; "
+     "sgd, row after row, is for linear models"},
     {OPT_OPTIM, "bfgs|l-bfgs|l-bfgs-b", "write lbfgs"},
     {OPT_OPTIM, "rmsprop|adagrad|adadelta|nadam|radam|adamax", "write adam"},
     {OPT_LOSS,
      "log|log-loss|logloss|logistic|cross-entropy|bce|"
-     "binary-crossentropy|categorical-crossentropy|nll",
-     "--model logistic (two classes) or softmax (more) has that loss"},
-    {OPT_LOSS, "mse|squared-error|squared-loss|l2|least-squares",
-     "--model linear has that loss"},
+     "binary-crossentropy|categorical-crossentropy|nll|crossentropy|"
+     "crossentropyloss|sparse-categorical-crossentropy|bceloss|"
+     "bcewithlogitsloss|nllloss",
+     "--model logistic (two classes) or softmax (more) has that loss, and "
+     "networks that tell classes apart"},
+    {OPT_LOSS, "mse|mseloss|squared-error|squared-loss|l2|least-squares",
+     "--model linear has that loss, networks of numbers too"},
     {OPT_LOSS,
      "mae|l1|absolute-error|huber|epsilon-insensitive|"
      "squared-epsilon-insensitive",
