@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 /*
- * scratch.c - a temporary folder under TMPDIR (mkdtemp), removed with the files
- * in it.
+ * scratch.c - a temporary folder under TMPDIR (mkdtemp), removed with all that
+ * is in it.
  *
  * SIGKILL leaves nobody in a process to tidy up, so another one does: it waits
  * for the end of a stream whose other end this process and its children hold.
@@ -23,17 +23,31 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void remove_all(const char *path)
+/* What this process wrote there is flatter: a ring's peers have a folder each,
+ * a search one for each training. */
+enum { DEPTH_MAX = 8 };
+
+/* Links are removed, never followed. */
+static void remove_all(int parent, const char *name, int depth)
 {
-    DIR *folder = opendir(path);
+    const int fd =
+        openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
     const struct dirent *entry;
 
-    if (folder == NULL)
+    if (folder == NULL) {
+        if (fd >= 0)
+            (void)close(fd);
         return;
-    while ((entry = readdir(folder)) != NULL)
-        (void)unlinkat(dirfd(folder), entry->d_name, 0);
+    }
+    while ((entry = readdir(folder)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (unlinkat(fd, entry->d_name, 0) != 0 && depth > 0)
+            remove_all(fd, entry->d_name, depth - 1);
+    }
     (void)closedir(folder);
-    (void)rmdir(path);
+    (void)unlinkat(parent, name, AT_REMOVEDIR);
 }
 
 /* Until a byte says that there is nothing to do, or nobody is left who could
@@ -52,7 +66,7 @@ __attribute__((noreturn)) static void keep(const char *path, int end)
         got = read(end, &done, 1);
     while (got < 0 && errno == EINTR);
     if (got == 0)
-        remove_all(path);
+        remove_all(AT_FDCWD, path, DEPTH_MAX);
     _exit(0);
 }
 
@@ -100,7 +114,7 @@ enum err scratch_open(struct scratch *scratch, struct why *why)
 
 void scratch_close(struct scratch *scratch)
 {
-    remove_all(scratch->path);
+    remove_all(AT_FDCWD, scratch->path, DEPTH_MAX);
     if (scratch->lifeline < 0)
         return;
     (void)send(scratch->lifeline, "", 1, MSG_NOSIGNAL);

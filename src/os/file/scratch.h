@@ -16,7 +16,7 @@ struct scratch {
 /* A new folder of mode 0700 under TMPDIR or /tmp.  Processes that are forked
  * before it is closed may use it; the keeper waits for their ends, too. */
 MUST_CHECK enum err scratch_open(struct scratch *scratch, struct why *why);
-/* With all plain files in it. */
+/* With all that is in it; what links lead to stays. */
 void scratch_close(struct scratch *scratch);
 
 #endif /* OS_SCRATCH_H */
