@@ -79,12 +79,20 @@ static const char *key_of(const struct ways *ways, const char *where,
 static enum err save_joined(const struct joined *joined, const char *path,
                             struct why *why)
 {
+    const double *w = joined->result.weights;
+    struct why first;
+    char aside[FILE_PATH_SIZE];
     struct digest sum;
+    enum err err;
 
-    return path == NULL || !joined->result.finished
-               ? ERR_OK
-               : save_model(&joined->setup, joined->result.weights, path, &sum,
-                            why);
+    if (path == NULL || !joined->result.finished)
+        return ERR_OK;
+    err = save_model(&joined->setup, w, path, &sum, why);
+    if (err == ERR_OK || !save_aside(&joined->setup, w, aside))
+        return err;
+    first = *why;
+    return why_set(why, err, "%.200s; the model is in %.300s instead",
+                   first.text, aside);
 }
 
 static void say_joined(const struct cli *cli, const struct joined *joined)

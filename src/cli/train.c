@@ -17,9 +17,11 @@
 #include "learn/grid.h"
 #include "learn/owners.h"
 #include "learn/recipe/habit.h"
+#include "learn/save.h"
 #include "learn/workers.h"
 #include "node/host/format.h"
 #include "node/host/keep.h"
+#include "node/host/result_file.h"
 #include "os/file/file.h"
 #include "os/file/input.h"
 #include "os/net/notice.h"
@@ -279,17 +281,45 @@ static void tell_no_file(const struct run *run)
                  run->out);
 }
 
+/* The step that --resume goes on from; 0: none was saved. */
+static uint32_t saved_step(const struct run *run,
+                           const struct train_result *result)
+{
+    struct run_result last;
+
+    if (run->setup->slots == 0)
+        return run->fit.keep == NULL ? 0 : keep_step(run->fit.keep);
+    if (result_read(run->out, -1, &last, NULL) != ERR_OK)
+        return result->saved;
+    mem_free(last.weights);
+    return last.steps;
+}
+
 /* The work is not lost with the file. */
 static int tell_unsaved(struct run *run, const struct train_result *result,
                         enum err err, struct why *why)
 {
+    const uint32_t saved =
+        run->ended != NULL ? result->steps : saved_step(run, result);
     const struct why first = *why;
+    char aside[FILE_PATH_SIZE];
 
-    if (run->out[0] != '\0')
+    if (saved == result->steps)
         (void)why_set(why, err,
                       "%.300s; the run is kept: `muster train --resume=%.300s "
                       "--save FILE` writes its model elsewhere",
                       first.text, run->out);
+    else if (save_aside(run->setup, result->weights, aside))
+        (void)why_set(why, err, "%.200s; the model is in %.300s instead",
+                      first.text, aside);
+    else if (saved > 0)
+        (void)why_set(why, err,
+                      "%.200s; of the run step %u is kept: `muster train "
+                      "--resume=%.200s --save FILE` goes on from there",
+                      first.text, saved, run->out);
+    else
+        (void)why_set(why, err, "%.300s; nothing of the run is kept",
+                      first.text);
     if (!run->cli->json)
         result_show(run, result, NULL, NULL);
     return say_why(run->cli, err, why);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "model/file.h"
+#include "os/file/file.h"
 
 struct setup;
 
@@ -27,6 +28,10 @@ bool saved_model_is(const struct setup *setup, const double *w,
 MUST_CHECK enum err save_model(const struct setup *setup, const double *w,
                                const char *path, struct digest *sum,
                                struct why *why);
+/* Where that failed: into a new file of mode 0600 under TMPDIR or /tmp, whose
+ * name it says; false if there is no room either. */
+bool save_aside(const struct setup *setup, const double *w,
+                char path[FILE_PATH_SIZE]);
 /* The ending that promises another form than LIBLINEAR's text, data's most
  * often: a model of that name would be taken for it; else NULL. */
 const char *save_other_form(const char *path);

@@ -7,6 +7,7 @@ and ends with its hash, which is handed over in memory.  A run that is killed
 there goes on from the last good checkpoint once there is room again.
 """
 
+import os
 import re
 import signal
 import subprocess
@@ -33,8 +34,8 @@ def fill():
             pass
 
 
-def begin(out):
-    process = start(*train_args(out, "-n", "2", "--delay", "exp:0.01",
+def begin(out, *more):
+    process = start(*train_args(out, "-n", "2", "--delay", "exp:0.01", *more,
                                 steps=STEPS))
     wait_step(out, 12)
     fill()
@@ -101,6 +102,27 @@ def killed(tap, wanted):
            "and then it goes on to the same hash", f"{text} {err}")
 
 
+def unsaved(tap):
+    """The model cannot be saved, and the folder has none: it is put aside."""
+    aside = Path("aside")
+    aside.mkdir()
+    os.environ["TMPDIR"] = str(aside)
+    whole = run(*train_args("whole", "-n", "2", "--save", "whole.model",
+                            steps=STEPS))
+    process = begin("disk/unsaved", "--save", "model")
+    Path("model").mkdir()
+    code, text, err = finish(process)
+    said = re.search(r"model: is a directory; name a file in it; the model "
+                     r"is in (aside/muster-model-\w+\.txt) instead",
+                     text + err)
+    tap.ok(code == 1 and said, "what is not saved is put aside, and said",
+           f"{whole} {code} {text} {err}")
+    path = Path(said[1])
+    tap.ok(path.read_bytes() == Path("whole.model").read_bytes() and
+           path.stat().st_mode & 0o777 == 0o600,
+           "the whole model, for its owner only", path.stat())
+
+
 def main():
     tap = Tap()
     if "inside" not in sys.argv:
@@ -121,6 +143,7 @@ def main():
         stopped(tap, wanted)
         resumed(tap, wanted)
         killed(tap, wanted)
+        unsaved(tap)
     except AssertionError as error:
         tap.ok(False, "a disk that fills up", error)
     print(f"1..{tap.count}")
