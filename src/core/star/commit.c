@@ -174,7 +174,7 @@ static bool is_passed(const struct coordinator *c)
 /* Must what is journaled now be durable before anyone hears of it? */
 static bool is_urgent(const struct coordinator *c)
 {
-    return c->trainer.ledger.options.sync || c->stopping != STOPPING_NOT ||
+    return c->trainer.ledger.options.sync || c->stopping.how != STOPPING_NOT ||
            (!coordinator_promises_bits(c) && !BUG(BUG_UNSYNCED_STEP)) ||
            (trainer_done(&c->trainer) && !c->options.passing);
 }
@@ -493,21 +493,22 @@ static void end_job(struct coordinator *c, struct actions *actions)
  */
 time_us commit_patience_ends(const struct coordinator *c)
 {
-    if (c->stopping != STOPPING_AT_BOUNDARY || c->phase != COORDINATOR_ROUND)
+    if (c->stopping.how != STOPPING_AT_BOUNDARY ||
+        c->phase != COORDINATOR_ROUND)
         return TIME_NEVER;
-    return c->stopped_at + COORDINATOR_PATIENCE_US;
+    return c->stopping.at + COORDINATOR_PATIENCE_US;
 }
 
 /* The last step may not be durable yet: it may have been finished here, by the
  * judge, after the last worker had gone. */
 void commit_abandon(struct coordinator *c, struct actions *actions)
 {
-    if (c->stopping == STOPPING_NOT || ledger_waits(&c->trainer.ledger) ||
+    if (c->stopping.how == STOPPING_NOT || ledger_waits(&c->trainer.ledger) ||
         !(c->phase == COORDINATOR_GATHERING ||
           c->now >= commit_patience_ends(c) ||
           (c->phase == COORDINATOR_ROUND && round_forsaken(c))))
         return;
-    c->stopping = STOPPING_NOW;
+    c->stopping.how = STOPPING_NOW;
     c->phase = COORDINATOR_COMMITTING;
     end_without_update(c, actions);
 }
@@ -521,8 +522,8 @@ void commit_advance(struct coordinator *c, struct actions *actions)
         ask_measure(c, actions);
         return;
     }
-    if (c->gave_up != ERR_OK || c->stopping == STOPPING_NOW ||
-        (c->stopping == STOPPING_AT_BOUNDARY && boundary) ||
+    if (c->gave_up != ERR_OK || c->stopping.how == STOPPING_NOW ||
+        (c->stopping.how == STOPPING_AT_BOUNDARY && boundary) ||
         trainer_done(&c->trainer)) {
         end_job(c, actions);
         return;

@@ -520,9 +520,9 @@ static void on_time(struct coordinator *c, struct actions *actions)
 
 static void on_stop(struct coordinator *c, struct actions *actions)
 {
-    if (c->stopping == STOPPING_NOT) {
-        c->stopping = STOPPING_AT_BOUNDARY;
-        c->stopped_at = c->now;
+    if (c->stopping.how == STOPPING_NOT) {
+        c->stopping.how = STOPPING_AT_BOUNDARY;
+        c->stopping.at = c->now;
     }
     (void)coordinator_trace(c, actions, TRACE_STOP, LINK_NONE);
 }

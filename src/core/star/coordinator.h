@@ -394,13 +394,17 @@ struct gathering {
     time_us until;
 };
 
+struct stopping {
+    enum coordinator_stop how;
+    time_us at; /* It was told then. */
+};
+
 struct coordinator {
     struct coordinator_options options;
     enum coordinator_phase phase;
     time_us now;
-    enum coordinator_stop stopping;
-    time_us stopped_at; /* Told to stop, then. */
-    time_us looked_at;  /* Last EVENT_TIME. */
+    struct stopping stopping;
+    time_us looked_at; /* Last EVENT_TIME. */
     bool backlog; /* Of the event at hand: it is still on its way to them. */
 
     /* First one for each link, then those behind relays, found by hashing. */

@@ -137,7 +137,7 @@ enum err coordinator_resizes(const struct coordinator *coordinator,
         return why_set(why, ERR_IO,
                        "the disk has failed, and a change must be durable "
                        "before it is used");
-    if (c->stopping != STOPPING_NOT || c->gave_up != ERR_OK ||
+    if (c->stopping.how != STOPPING_NOT || c->gave_up != ERR_OK ||
         c->phase == COORDINATOR_DONE || c->phase == COORDINATOR_FAILED ||
         trainer_done(&c->trainer))
         return why_set(why, ERR_CANCELLED, "the run is about to end");

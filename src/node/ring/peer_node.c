@@ -23,6 +23,7 @@
 #include "node/ring/compute.h"
 #include "node/ring/lending.h"
 #include "node/ring/mesh.h"
+#include "node/ring/peer_say.h"
 #include "node/ring/peer_status.h"
 #include "node/ring/welcome.h"
 #include "os/clock.h"
@@ -148,20 +149,13 @@ static const struct mesh_events mesh_events = {.up = on_up,
                                                .hello = on_hello,
                                                .refused = on_refused};
 
-/* It goes on without them, as whoever comes first has to: so a mistake in an
- * address would show in nothing but its being alone. */
-static void tell_unreached(struct node *node)
+/* Once, when it is time to. */
+static void say_unreached(struct node *node, time_us now)
 {
-    const struct peer_node_options *const options = node->options;
-    char text[NET_TEXT_SIZE];
-
-    node->tell_at = TIME_NEVER;
-    if (!options->far || node->core.reached ||
-        node->core.seat_count > options->peers)
+    if (node->tell_at == TIME_NEVER || now < node->tell_at)
         return;
-    log_line("--peers %s%s: nobody of this ring has answered so far",
-             net_text(&options->contacts[0], text),
-             options->contact_count > 1 ? " and the others" : "");
+    node->tell_at = TIME_NEVER;
+    peer_say_unreached(&node->core, node->options);
 }
 
 static void on_time(void *context)
@@ -174,8 +168,7 @@ static void on_time(void *context)
     while (mesh_moved(node->mesh, &moved.link))
         feed(node, &moved);
     feed(node, &(struct event){.kind = EVENT_TIME});
-    if (clock_now_us() >= node->tell_at)
-        tell_unreached(node);
+    say_unreached(node, clock_now_us());
 }
 
 /* Some of those who should be there are not, or nobody is where others were:
@@ -204,33 +197,6 @@ static void on_alert(void *context)
 
 /* --- traces --------------------------------------------------------------- */
 
-static void log_trust(const struct trace *trace)
-{
-    if (trace->kind == TRACE_BANNED)
-        log_line("step %u: %s is shut out: it sent what cannot be",
-                 trace->key.step, trace->name);
-    else if (trace->kind == TRACE_POISON)
-        log_line("step %u: %s had another model than the others; it was wrong",
-                 trace->key.step, trace->name);
-}
-
-/* A step that waits for somebody should say for whom. */
-static void log_owner(const struct trace *trace)
-{
-    const unsigned long long first = trace->a;
-    const unsigned long long last = trace->a + trace->b - 1;
-
-    if (trace->kind == TRACE_AWAY)
-        log_line("step %u: the owner of rows %llu to %llu (%s) is away; the "
-                 "step waits for it, %.0f s at most",
-                 trace->key.step, first, last,
-                 trace->name[0] != '\0' ? trace->name : "not seen yet",
-                 trace->value);
-    else if (trace->kind == TRACE_HOME)
-        log_line("step %u: the owner of rows %llu to %llu (%s) is back",
-                 trace->key.step, first, last, trace->name);
-}
-
 /* A step at which the supervisor kills or starts somebody does not open before
  * it has. */
 static void wait_for_chaos(struct node *node, const struct trace *trace)
@@ -246,8 +212,7 @@ static void wait_for_chaos(struct node *node, const struct trace *trace)
 
 static void do_trace(struct node *node, const struct trace *trace)
 {
-    log_trust(trace);
-    log_owner(trace);
+    peer_say_trace(trace);
     trace_writer_add(&node->traces, trace);
     wait_for_chaos(node, trace);
 }
@@ -376,8 +341,7 @@ static void do_finish(struct node *node, const struct action *action)
         .dims = count,
     };
 
-    if (node->tell_at != TIME_NEVER)
-        tell_unreached(node);
+    say_unreached(node, TIME_NEVER);
     result.weights = mem_new(count, sizeof *result.weights);
     if (result.weights == NULL) {
         give_up(node, "out of memory at the end");
