@@ -40,6 +40,15 @@ struct disk_ops {
      */
     enum err (*read_at)(struct disk *disk, const char *name, uint64_t offset,
                         void *data, size_t size, size_t *got);
+    /* What the last write, sync or rename that failed with ERR_IO died of, in
+     * the system's words.  NULL: nobody knows more than that. */
+    const char *(*words)(const struct disk *disk);
 };
+
+static inline const char *disk_words(const struct disk *disk, enum err err)
+{
+    return err == ERR_IO && disk->ops->words != NULL ? disk->ops->words(disk)
+                                                     : err_text(err);
+}
 
 #endif /* BASE_DISK_H */

@@ -441,7 +441,7 @@ static enum err recover(struct disk *disk, struct recovery *found,
         return why_set(why, err,
                        "%s: cannot be written anew (%s), and it must be before "
                        "the run goes on; see to the disk, then --resume",
-                       JOURNAL_FILE, err_text(err));
+                       JOURNAL_FILE, disk_words(disk, err));
     return ERR_OK;
 }
 

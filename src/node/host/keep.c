@@ -203,7 +203,7 @@ enum err keep_save(struct keep *keep, const struct trainer *trainer,
         return why_set(why, err,
                        "the state cannot be written (%s); see to "
                        "the disk",
-                       err_text(err));
+                       disk_words(&keep->folder.disk, err));
     keep->saved = step;
     return ERR_OK;
 }

@@ -246,6 +246,11 @@ static enum err folder_read_at(struct disk *disk, const char *name,
     return read < 0 ? ERR_IO : ERR_OK;
 }
 
+static const char *folder_words(const struct disk *disk)
+{
+    return strerror(((const struct folder *)disk)->error);
+}
+
 static const struct disk_ops folder_ops = {
     .write_new = folder_write_new,
     .append = folder_append,
@@ -255,6 +260,7 @@ static const struct disk_ops folder_ops = {
     .sync_folder = folder_sync_folder,
     .read = folder_read,
     .read_at = folder_read_at,
+    .words = folder_words,
 };
 
 enum err folder_open(struct folder *folder, const char *path, struct why *why)

@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -230,6 +232,29 @@ static void test_refusals(void **state)
     runs_close(&runs);
 }
 
+/* What the disk says of a journal that cannot be written anew is passed on. */
+static void test_disk_words(void **state)
+{
+    struct rlimit limit, before;
+    struct keep *keep = NULL;
+    struct why why = {0};
+    struct runs runs;
+
+    (void)state;
+    runs_open(&runs, STEPS);
+    assert_true(stop_and_save(&runs, 2));
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = before;
+    limit.rlim_cur = 16;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_int_equal(
+        keep_open(runs.out, &runs.options.config, true, &keep, &why), ERR_IO);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_non_null(strstr(why.text, "anew (File too large)"));
+    runs_close(&runs);
+}
+
 static ino_t number_of(const char *folder)
 {
     char path[4096];
@@ -288,6 +313,7 @@ int main(void)
         cmocka_unit_test(test_stopped_is_not_judged),
         cmocka_unit_test(test_saved_twice),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_disk_words),
         cmocka_unit_test(test_format_once),
         cmocka_unit_test(test_a_killed_reader_is_forgotten),
     };
