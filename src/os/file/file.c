@@ -100,6 +100,16 @@ enum err file_write_failed(struct why *why, const char *path, int error)
     if (error == ENXIO)
         return why_set(why, ERR_DENIED,
                        "%s: a named pipe or a socket; name a file", path);
+    if (error == FILE_STRANGERS_LINK)
+        return why_set(why, ERR_DENIED,
+                       "%s: a symbolic link of another user's; name what it "
+                       "leads to",
+                       path);
+    if (error == FILE_STRANGERS_FILE)
+        return why_set(why, ERR_DENIED,
+                       "%s: another user's file, who could change what is "
+                       "written there; name another",
+                       path);
     return why_set(why, err, "%s: cannot be written: %s%s", path,
                    strerror(error), write_remedy(error));
 }
@@ -270,7 +280,7 @@ static bool is_unmapped(uid_t user)
     return count < UINT32_MAX;
 }
 
-static bool is_trusted(uid_t user)
+bool file_is_trusted(uint32_t user)
 {
     return user == geteuid() || user == 0 || is_unmapped(user);
 }
@@ -300,7 +310,7 @@ static enum err check_above(const char *above, const char *entry,
         return file_read_failed(why, above, errno);
     if (lstat(entry, &info) != 0)
         return file_read_failed(why, entry, errno);
-    if (!is_trusted(folder.st_uid) && !is_shared_with_us(&folder))
+    if (!file_is_trusted(folder.st_uid) && !is_shared_with_us(&folder))
         return why_set(why, ERR_DENIED,
                        "%s: belongs to another user (%u, you are %u), who "
                        "could put another folder in the place of %s; choose a "
@@ -309,7 +319,7 @@ static enum err check_above(const char *above, const char *entry,
                        entry);
     if ((folder.st_mode & S_IWOTH) == 0)
         return ERR_OK;
-    if ((folder.st_mode & S_ISVTX) != 0 && is_trusted(info.st_uid))
+    if ((folder.st_mode & S_ISVTX) != 0 && file_is_trusted(info.st_uid))
         return ERR_OK;
     return why_set(why, ERR_DENIED,
                    "%s: others may write to it (mode %04o) and could put "

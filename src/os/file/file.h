@@ -6,6 +6,7 @@
 #ifndef OS_FILE_H
 #define OS_FILE_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,6 +42,8 @@ MUST_CHECK enum err file_check_folder(const char *path, struct why *why);
 /* Is it there, and another user's?  The sentence says whose; what to do about
  * it is the caller's to say. */
 bool file_is_foreign(const char *path, struct why *why);
+/* We ourselves, root, or somebody whom our namespace has no number for. */
+bool file_is_trusted(uint32_t user);
 /* Where the system has its own files, or what leads there: no place to put
  * others.  Also of what is not there yet. */
 bool file_is_system(const char *path);
@@ -108,6 +111,8 @@ bool file_locked(const char *path);
 
 /* The sentence for a system call on `path` that failed: what to do about it,
  * too, where that is known. */
+#define FILE_STRANGERS_LINK EREMCHG /* Which no file gives. */
+#define FILE_STRANGERS_FILE ENOTUNIQ
 enum err file_read_words(struct why *why, int error); /* All but the path. */
 enum err file_read_failed(struct why *why, const char *path, int error);
 enum err file_write_failed(struct why *why, const char *path, int error);

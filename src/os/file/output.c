@@ -141,35 +141,31 @@ static int follow_once(char path[PATH_SIZE])
     return 0;
 }
 
-/* In a folder where everybody may put files, a stranger's link is a trap, as
- * the kernel's fs.protected_symlinks has it; that may be off. */
-static bool is_trap(const char *path, const struct stat *link)
-{
-    char copy[PATH_SIZE];
-    struct stat folder;
-
-    (void)snprintf(copy, sizeof copy, "%s", path);
-    return link->st_uid != geteuid() &&
-           (stat(dirname(copy), &folder) != 0 ||
-            ((folder.st_mode & S_ISVTX) != 0 &&
-             (folder.st_mode & S_IWOTH) != 0 && link->st_uid != folder.st_uid));
-}
-
-/* To what is not a link, there or not. */
+/* To what is not a link, there or not.  A stranger's link is a trap: he says
+ * what is written over, with our rights.  Of the kernel, fs.protected_symlinks
+ * refuses it in folders such as /tmp alone, if that is on. */
 static int follow_links(char path[PATH_SIZE])
 {
     struct stat info;
 
     for (uint32_t i = 0; lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
          i++) {
-        const int error = i == LINKS_MAX         ? ELOOP
-                          : is_trap(path, &info) ? EACCES
-                                                 : follow_once(path);
+        const int error = i == LINKS_MAX                  ? ELOOP
+                          : !file_is_trusted(info.st_uid) ? FILE_STRANGERS_LINK
+                                                          : follow_once(path);
 
         if (error != 0)
             return error;
     }
     return 0;
+}
+
+static int check_links(const char *path)
+{
+    char copy[PATH_SIZE];
+
+    (void)snprintf(copy, sizeof copy, "%s", path);
+    return follow_links(copy);
 }
 
 /* What is at the end of the links, of which nothing that was seen before they
@@ -274,8 +270,11 @@ static bool keeps_waiting(const char *path, const struct stat *info)
  * under. */
 static int open_through(struct output *output, const struct stat *seen)
 {
+    const int error = check_links(output->path);
     struct stat info;
 
+    if (error != 0)
+        return error;
     if (keeps_waiting(output->path, seen))
         return ENXIO;
     output->fd = open(output->path, O_WRONLY | O_CLOEXEC | O_APPEND);
@@ -288,12 +287,24 @@ static int open_through(struct output *output, const struct stat *seen)
     return EBUSY;
 }
 
-static int open_live(struct output *output, unsigned mode)
+/* Nothing takes the place of a file that grows: it stays its owner's, with his
+ * mode. */
+static int open_live(struct output *output, unsigned mode, bool there)
 {
+    int error;
+
     output->fd =
         open(output->path,
-             O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
-    return output->fd < 0 ? errno : 0;
+             O_WRONLY | O_CLOEXEC | O_NOFOLLOW | (there ? 0 : O_CREAT | O_EXCL),
+             mode);
+    if (output->fd < 0)
+        return errno;
+    error = there ? check_own(output->fd) : 0;
+    if (error == 0 && there && ftruncate(output->fd, 0) != 0)
+        error = errno;
+    if (error != 0)
+        (void)close(output->fd);
+    return error == EPERM ? FILE_STRANGERS_FILE : error;
 }
 
 static int open_copy(struct output *output, int fd)
@@ -314,7 +325,7 @@ static int open_file(struct output *output, enum output_way way, unsigned mode)
         error = errno;
     if (error != 0)
         return error;
-    return way == OUTPUT_LIVE ? open_live(output, mode)
+    return way == OUTPUT_LIVE ? open_live(output, mode, there)
                               : open_beside(output, mode, there ? &info : NULL);
 }
 
@@ -380,8 +391,11 @@ static bool is_through(const char *path)
 /* Asked without opening it, of which who reads would be told. */
 static int check_through(const char *path)
 {
+    const int error = check_links(path);
     struct stat info;
 
+    if (error != 0)
+        return error;
     if (stat(path, &info) != 0)
         return errno;
     if (open_stream(&info) < 0 && keeps_waiting(path, &info))

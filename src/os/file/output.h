@@ -6,8 +6,8 @@
  *                          or the new.  Mode and group stay those of the old,
  *                          if that is ours; of another user's file it takes
  *                          only what is denied.  It is ours in any case.
- *     a symbolic link      its target so; the link stays.  In a folder such as
- *                          /tmp another user's link is refused.
+ *     a symbolic link      its target so; the link stays.  One of neither ours
+ *                          nor root's is refused.
  *     a device, /dev/fd/N  written through; so is what our own standard output
  *                          or standard error goes to.
  *     a pipe, a socket     refused by its name: nobody may ever read from it.
@@ -29,7 +29,8 @@ struct output;
 enum output_way {
     OUTPUT_WHOLE, /* As above. */
     OUTPUT_LIVE,  /* Straight into the file, which is emptied: readers see it
-                     grow, and what was written stays whatever happens. */
+                     grow, and what was written stays whatever happens.
+                     Another user's file is refused. */
     OUTPUT_OWN,   /* A name that we chose: whatever has it is replaced, links
                      are not followed. */
     OUTPUT_NEW,   /* Straight into a file that must not be there, ERR_EXISTS;

@@ -299,8 +299,23 @@ static void test_strangers_file_gives_no_right(void **state)
     (void)umask(umask_before);
 }
 
-/* Also where the stranger's link is the second one; the folder's owner's and
- * our own are followed. */
+/* Whose file grows under our hands could change what we write. */
+static void test_strangers_file_does_not_grow(void **state)
+{
+    (void)state;
+    if (not_root())
+        return;
+    put(PATH, OUTPUT_LIVE, "his");
+    assert_int_equal(chown(PATH, STRANGER, STRANGER), 0);
+    assert_int_equal(try_open(PATH, OUTPUT_LIVE), ERR_DENIED);
+    assert_int_equal(look(PATH).st_size, 3);
+    assert_int_equal(chown(PATH, geteuid(), getegid()), 0);
+    assert_int_equal(try_open(PATH, OUTPUT_LIVE), ERR_OK);
+    assert_int_equal(unlink(PATH), 0);
+}
+
+/* In any folder, also if it is the second one, and to a device; our own are
+ * followed. */
 static void test_strangers_link_is_refused(void **state)
 {
     (void)state;
@@ -316,7 +331,15 @@ static void test_strangers_link_is_refused(void **state)
     assert_int_equal(try_open(FOLDER "/first", OUTPUT_WHOLE), ERR_DENIED);
     assert_int_equal(try_open(FOLDER "/first", OUTPUT_LIVE), ERR_DENIED);
     assert_int_equal(chown(FOLDER, STRANGER, STRANGER), 0);
-    assert_int_equal(try_open(FOLDER "/first", OUTPUT_WHOLE), ERR_OK);
+    assert_int_equal(chmod(FOLDER, 0755), 0);
+    assert_int_equal(try_open(FOLDER "/first", OUTPUT_WHOLE), ERR_DENIED);
+    assert_int_equal(output_check(FOLDER "/first", NULL), ERR_DENIED);
+    assert_int_equal(symlink("/dev/null", FOLDER "/null"), 0);
+    assert_int_equal(try_open(FOLDER "/null", OUTPUT_WHOLE), ERR_OK);
+    assert_int_equal(lchown(FOLDER "/null", STRANGER, STRANGER), 0);
+    assert_int_equal(try_open(FOLDER "/null", OUTPUT_WHOLE), ERR_DENIED);
+    assert_int_equal(output_check(FOLDER "/null", NULL), ERR_DENIED);
+    assert_int_equal(unlink(FOLDER "/null"), 0);
     assert_int_equal(chown(FOLDER, geteuid(), getegid()), 0);
     assert_int_equal(chmod(FOLDER, 0700), 0);
     assert_int_equal(look(FOLDER "/target").st_size, 1);
@@ -385,6 +408,7 @@ int main(void)
         cmocka_unit_test(test_folder_is_no_file),
         cmocka_unit_test(test_same_file),
         cmocka_unit_test(test_strangers_file_gives_no_right),
+        cmocka_unit_test(test_strangers_file_does_not_grow),
         cmocka_unit_test(test_strangers_link_is_refused),
         cmocka_unit_test(test_folder_that_cannot_be_read),
         cmocka_unit_test(test_new_file),
