@@ -4,6 +4,7 @@
  */
 #include "cli/files.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/ending.h"
@@ -131,6 +132,41 @@ static enum err check_folder_name(const char *path, struct why *why)
                    path);
 }
 
+/* A model, or one of its cards. */
+static bool is_models(const char *path)
+{
+    static const char *const cards[] = {".card.json", ".card.txt"};
+    char model[FILE_PATH_SIZE];
+
+    if (save_is_model(path))
+        return true;
+    for (size_t i = 0; i < sizeof cards / sizeof *cards; i++) {
+        const size_t size = strlen(path);
+
+        if (size < sizeof model && ending_is(path, size, cards[i]) &&
+            output_is_filled(path)) {
+            (void)snprintf(model, sizeof model, "%.*s",
+                           (int)(size - strlen(cards[i])), path);
+            return save_is_model(model);
+        }
+    }
+    return false;
+}
+
+/* What else is written, plots and traces, takes the place of what it likes, but
+ * not of the work of hours. */
+static enum err check_model_kept(const struct options *options,
+                                 const char *path, struct why *why)
+{
+    if (option_flag(options, OPT_FORCE) || !is_models(path))
+        return ERR_OK;
+    return why_set(why, ERR_SHAPE,
+                   "%.200s is a model, or its card, and would be written over: "
+                   "name another file%s",
+                   path,
+                   option_takes(options, OPT_FORCE) ? ", or add --force" : "");
+}
+
 /* A name is soon mistyped: a model takes the place of a model that can be read
  * to its end.  Nothing in a list of labels or an array says who made it, so
  * predictions and products take the place of nothing. */
@@ -140,6 +176,8 @@ static enum err check_replaced(const struct options *options, enum role role,
     const bool model = role == WRITE_MODEL || role == WRITE_CONVERTED;
     const bool product = role == WRITE_PRODUCT;
 
+    if (role == WRITE)
+        return check_model_kept(options, path, why);
     if ((!model && !product && role != WRITE_PREDICTIONS) ||
         option_flag(options, OPT_FORCE) ||
         !(model ? save_destroys(path) : output_is_filled(path)))

@@ -252,14 +252,18 @@ enum err model_load(const char *path, struct model_file *model, struct why *why)
     return err == ERR_OK ? err : why_in(why, err, "%.200s", path);
 }
 
-bool save_destroys(const char *path)
+bool save_is_model(const char *path)
 {
     struct model_file model = {0};
-    bool other;
+    const bool is_one = !output_is_stdout(path) && output_is_filled(path) &&
+                        model_load(path, &model, NULL) == ERR_OK;
 
-    if (output_is_stdout(path) || !output_is_filled(path))
-        return false;
-    other = model_load(path, &model, NULL) != ERR_OK;
     model_file_close(&model);
-    return other;
+    return is_one;
+}
+
+bool save_destroys(const char *path)
+{
+    return !output_is_stdout(path) && output_is_filled(path) &&
+           !save_is_model(path);
 }

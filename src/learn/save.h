@@ -44,6 +44,8 @@ bool model_is_network(const char *path);
 /* Read one.  Any failure with a sentence that names the file. */
 MUST_CHECK enum err model_load(const char *path, struct model_file *model,
                                struct why *why);
+/* A file that can be read as one, to its end? */
+bool save_is_model(const char *path);
 /* A file with something in it that cannot be read as a model, to its end: a
  * model takes the place of a model, or of nothing. */
 bool save_destroys(const char *path);
