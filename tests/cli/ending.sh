@@ -78,6 +78,10 @@ echo "--- stopped before anything ran"
 "$MUSTER" token new key >/dev/null
 "$MUSTER" train gen:gmm:40,3 --workers 1 --listen 127.0.0.1:0 --token-file key \
     --max-time .1 -q 2>/dev/null | sed -n '/objective/p; /ended/,/steps/p'
+echo "--- out of time before the first step: as stopped, and not judged"
+"$MUSTER" train gen:gmm:4000,5 --model logistic --max-time .000001 -q >none 2>/dev/null
+echo "exit $?"
+sed -n '/ended/,/steps/p' none
 echo "--- times of day in seconds: what is claimed was reached"
 python3 - >times.csv <<'END'
 print("c,z,t")

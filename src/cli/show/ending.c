@@ -247,15 +247,23 @@ static void diverged_text(const struct run *run,
                  choice ? ", or leave out " : "", choice ? setup->chose : "");
 }
 
+/* What only metrics tell; who was stopped is not judged. */
+static const char *class_sentence(const struct run *run,
+                                  const struct train_result *result,
+                                  char text[CONSTANT_TEXT])
+{
+    return run_is_done(result) && !fit_diverged(result)
+               ? constant_class_sentence(run->setup, &run->metrics.train, text)
+               : NULL;
+}
+
 static void constant_text(const struct run *run,
                           const struct train_result *result)
 {
     char text[CONSTANT_TEXT];
 
     if (constant_sentence(run->setup, result, text) != NULL ||
-        (!fit_diverged(result) &&
-         constant_class_sentence(run->setup, &run->metrics.train, text) !=
-             NULL))
+        class_sentence(run, result, text) != NULL)
         (void)printf("           %s\n", text);
 }
 
@@ -381,8 +389,7 @@ static void warning_json(const struct run *run,
         risen_sentence(setup, result, text) != NULL ||
         unfinished_sentence(setup, result, text) != NULL ||
         held_sentence(setup, result, text) != NULL ||
-        (!fit_diverged(result) &&
-         constant_class_sentence(setup, &run->metrics.train, text) != NULL))
+        class_sentence(run, result, text) != NULL)
         (void)json_object_set_new(object, "warning", json_string(text));
 }
 
