@@ -277,6 +277,8 @@ static enum err run(struct product *product, struct train_result *result,
     interrupt_begin(&product->stop);
     reading_over(&product->reading, &product->stop);
     err = fit_run(&fit, result, why);
+    if (!result->finished && result->signal == 0)
+        result->signal = interrupt_signal(); /* Before any worker heard it. */
     interrupt_hold();
     fit_close(&fit);
     return err;

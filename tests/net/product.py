@@ -6,17 +6,34 @@ was stopped is gone on with, and only with the same matrices."""
 
 import itertools
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "lib"))
 import npy  # noqa: E402
-from cluster import (Tap, child_named, finish, kill, place_of,  # noqa: E402
-                     result_of, run, start, status, wait_for, wait_step)
+from cluster import (MUSTER, Tap, child_named, finish, kill,  # noqa: E402
+                     place_of, result_of, run, start, status, wait_for,
+                     wait_step)
 
 ROWS, INNER, COUNT = 120, 20, 12
 NEAR = 1e-12
 A = npy.draw(ROWS, INNER, 1)
+def begun(tap):
+    """A signal that comes once the matrices are read and nobody works yet."""
+    for how in (signal.SIGINT, signal.SIGTERM):
+        codes = []
+        for _ in range(5):
+            process = subprocess.Popen(
+                [MUSTER, "product", *FILES, "begun.npy", *CODE, *SLOW],
+                stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+            process.stderr.readline()
+            kill(process.pid, how)
+            process.communicate()
+            codes.append(process.returncode)
+        tap.equal(set(codes), {128 + how}, f"begun, and {how.name}")
+
+
 B = npy.draw(INNER, COUNT, 2)
 FILES = ["A.npy", "B.npy"]
 CODE = ["--code", "mds:k=3", "-n", "5"]
@@ -183,6 +200,7 @@ def main():
     killed(tap)
     joined(tap)
     stopped(tap)
+    begun(tap)
     gone(tap)
     slow(tap)
     tap.done()
