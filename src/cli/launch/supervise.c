@@ -440,8 +440,10 @@ static bool gather(struct launch *launch)
         rest(launch);
         (void)look_at_stations(launch, again);
     }
-    if (!flag_raised(&launch->stop))
-        say_aloud("muster: no worker could be started, so nothing was begun");
+    say_aloud(flag_raised(&launch->stop)
+                  ? "muster: stopped while workers were started; nothing was "
+                    "begun"
+                  : "muster: no worker could be started, so nothing was begun");
     return false;
 }
 
