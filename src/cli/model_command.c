@@ -107,12 +107,13 @@ static void show_encoder(const struct encoder *encoder)
                      encoder->from_zero ? 0 : 1);
         return;
     }
-    (void)printf("table      %u columns beside %s: %u of %u categories in all, "
-                 "%u of numbers (%u scaled, %u filled), %u pairs\n",
-                 encoder->columns,
+    (void)printf("table      %u column%s beside %s: %u of numbers (%u scaled), "
+                 "%u of words (%u in all), %u filled where nothing is, %u "
+                 "pairs of words\n",
+                 encoder->columns, encoder->columns == 1 ? "" : "s",
                  clean(label_name(&encoder->schema, number), shown),
-                 counts.categorical, counts.categories, counts.numbers,
-                 counts.scaled, counts.filled, counts.pairs);
+                 counts.numbers, counts.scaled, counts.categorical,
+                 counts.categories, counts.filled, counts.pairs);
 }
 
 static json_t *names_json(const struct schema *schema)

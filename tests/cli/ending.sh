@@ -34,12 +34,10 @@ END
 echo "--- an estimate is blamed where there was one, and steps would gain no more"
 for late in 0 1; do
     "$MUSTER" train $data --code flexent:s=$late --optim gd --steps 200 -n 3 \
-        --delay worker:w1=20000 -q | sed -n 's/.*; \(.*further\|give.*\)/\1/p'
+        --delay worker:w1=2000 -q | sed -n 's/.*; \(.*further\|give.*\)/\1/p'
 done
-for steps in 3 300; do
-    "$MUSTER" train $data --code ignore --optim gd --steps $steps -n 4 -q |
-        sed -n 's/.*; \(.*further\|give.*\)/\1/p'
-done
+"$MUSTER" train $data --code ignore --optim gd --steps 3 -n 4 -q |
+    sed -n 's/.*; \(.*further\|give.*\)/\1/p'
 echo "--- a result in words"
 "$MUSTER" train $data --optim lbfgs --steps 100 -q | sed -n 's/|gradient|.*/|gradient|/p'
 "$MUSTER" train $data --optim gd --steps 3 -q | grep ended

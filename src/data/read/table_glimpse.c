@@ -15,13 +15,13 @@
 #include "data/text/disguise.h"
 #include "data/text/number.h"
 
-enum { GLIMPSE_ROWS = 1000, TELLING_ROWS = 20 };
+enum { GLIMPSE_ROWS = 1000, TELLING_ROWS = 20, GLIMPSES_TOLD = 4 };
 
 struct glimpsed {
     uint32_t numbers, missing;
     uint32_t threes; /* 195.990: thousands, or three decimals. */
     bool decimals;   /* Anything that cannot be thousands. */
-    bool whole;
+    bool whole, doubted;
     struct quote example; /* The first of `threes`. */
     double *value;        /* Of columns that may count rows; else NULL. */
 };
@@ -86,7 +86,8 @@ static void look_at_rows(struct text_source *source, const struct csv *csv,
             if (csv_field(csv->separator, &line, scratch, &field, &more,
                           NULL) != ERR_OK)
                 break;
-            look(&column[i], field);
+            if (column[i].doubted)
+                look(&column[i], field);
         }
         rows++;
     }
@@ -110,67 +111,75 @@ static bool all_differ(struct glimpsed *column)
     return i == column->numbers;
 }
 
+/* *told counts what was said. */
 static void tell(const struct source_options *options, const struct csv *csv,
-                 uint32_t col, struct glimpsed *column)
+                 uint32_t col, struct glimpsed *column, uint32_t *told)
 {
-    const struct csv_shown shown = csv_shown(csv, col);
-
     if (csv->separator == ';' && column->threes > 1 && !column->decimals &&
-        2 * column->threes >= column->numbers)
+        2 * column->threes >= column->numbers && ++*told <= GLIMPSES_TOLD)
         source_note(options,
                     "%s: %s: '%s' is read with three decimals, as are others; "
                     "if their points stand between thousands, take them out "
                     "(`tr -d . <OLD >NEW`, if all points are such)",
-                    source_shown(options), shown.text, column->example.text);
+                    source_shown(options), csv_shown(csv, col).text,
+                    column->example.text);
     if (column->value != NULL && column->whole && column->missing == 0 &&
-        column->numbers >= TELLING_ROWS && all_differ(column))
+        column->numbers >= TELLING_ROWS && all_differ(column) &&
+        ++*told <= GLIMPSES_TOLD)
         source_note(options,
                     "%s: %s is taken for a quantity, and has another whole "
                     "number in each row; if it only tells rows apart, leave it "
                     "out with --drop :%u",
-                    source_shown(options), shown.text, col + 1);
+                    source_shown(options), csv_shown(csv, col).text, col + 1);
 }
 
-/* Is it read as a number, and in doubt?  *counts: by its name. */
-static bool is_doubted(const struct csv *csv, uint32_t col,
-                       const struct frame *frame, bool *counts)
+/* Which columns are read as numbers and in doubt, by separator or name. */
+static bool doubt(const struct csv *csv, const struct frame *frame,
+                  struct glimpsed *column)
 {
-    const uint32_t role = csv->columns.role[col];
-    const bool label = role == COLUMN_LABEL;
-    const bool words = frame != NULL && role < COLUMN_FEATURES &&
-                       frame->column[role].categorical;
+    const char *name = csv_name(csv, 0);
+    bool any = false;
 
-    *counts = role < COLUMN_FEATURES && !words && csv->header &&
-              table_counts_rows(csv_name(csv, col));
-    return *counts || (csv->separator == ';' && !words &&
-                       (role < COLUMN_FEATURES || label));
+    for (uint32_t i = 0; i < csv->cols; i++) {
+        const uint32_t role = csv->columns.role[i];
+        const bool feature =
+            role < COLUMN_FEATURES &&
+            (frame == NULL || !frame->column[role].categorical);
+
+        column[i].whole = true;
+        column[i].doubted =
+            csv->separator == ';' && (feature || role == COLUMN_LABEL);
+        if (feature && csv->header && table_counts_rows(name))
+            column[i].value = mem_new(GLIMPSE_ROWS, sizeof(double));
+        column[i].doubted |= column[i].value != NULL;
+        any |= column[i].doubted;
+        name += csv->header ? strlen(name) + 1 : 0;
+    }
+    return any;
 }
 
 void table_note_glimpse(const struct source_options *options,
                         const struct span *text, const struct csv *csv,
                         const struct frame *frame)
 {
-    /* Who applies a model was told when it was trained. */
-    const uint32_t cols = csv->wanted.known == NULL ? csv->cols : 0;
-    struct glimpsed *const column =
-        cols > 0 ? mem_new(cols, sizeof *column) : NULL;
     struct text_source source = {0};
-    bool doubted = false, counts;
+    struct glimpsed *column;
+    uint32_t told = 0;
 
-    for (uint32_t i = 0; column != NULL && i < cols; i++) {
-        column[i].whole = true;
-        doubted |= is_doubted(csv, i, frame, &counts);
-        if (counts)
-            column[i].value = mem_new(GLIMPSE_ROWS, sizeof(double));
-    }
-    if (doubted && (text == NULL ? text_open(&source, options->spec, NULL)
-                                 : text_open_memory(&source, text->at,
-                                                    text->size)) == ERR_OK)
+    if (csv->wanted.known != NULL)
+        return; /* Whoever applies a model was told when it was trained. */
+    column = mem_new(csv->cols, sizeof *column);
+    if (column == NULL)
+        return;
+    if (doubt(csv, frame, column) &&
+        (text == NULL
+             ? text_open(&source, options->spec, NULL)
+             : text_open_memory(&source, text->at, text->size)) == ERR_OK)
         look_at_rows(&source, csv, column);
     text_close(&source);
-    for (uint32_t i = 0; column != NULL && i < cols; i++) {
-        if (is_doubted(csv, i, frame, &counts))
-            tell(options, csv, i, &column[i]);
+    for (uint32_t i = 0; i < csv->cols; i++) {
+        if (column[i].doubted)
+            tell(options, csv, i, &column[i], &told);
         mem_free(column[i].value);
     }
     mem_free(column);

@@ -378,7 +378,7 @@ static int by_bare_word(const void *a, const void *b)
     return order != 0 ? order : strcmp(*x, *y);
 }
 
-static void note_alike(const struct source_options *options,
+static bool note_alike(const struct source_options *options,
                        const struct csv *csv, uint32_t col,
                        const struct frame_column *column)
 {
@@ -406,18 +406,21 @@ static void note_alike(const struct source_options *options,
                     classes ? "classes" : "categories",
                     pairs > 1 ? ", as do others" : "");
     mem_free(word);
+    return pairs > 0;
 }
 
 void table_note_alike(const struct source_options *options,
                       const struct frame *frame)
 {
-    for (uint32_t i = 0; i < frame->csv.cols; i++) {
+    uint32_t told = 0;
+
+    for (uint32_t i = 0; i < frame->csv.cols && told < CODES_TOLD; i++) {
         const uint32_t role = frame->csv.columns.role[i];
 
         if (role < COLUMN_FEATURES)
-            note_alike(options, &frame->csv, i, &frame->column[role]);
+            told += note_alike(options, &frame->csv, i, &frame->column[role]);
         else if (role == COLUMN_LABEL)
-            note_alike(options, &frame->csv, i, &frame->classes);
+            told += note_alike(options, &frame->csv, i, &frame->classes);
     }
 }
 

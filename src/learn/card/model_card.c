@@ -72,12 +72,17 @@ static json_t *data_json(const struct setup *setup, const struct recipe *recipe,
     const char *const source =
         setup->terms.rows != NULL ? NULL : recipe_text(recipe, OPT_DATA);
 
-    return json_pack("{s:o, s:o, s:o*, s:I, s:I, s:I}", "source",
+    json_t *const classes =
+        model_ops(setup->model)->regression
+            ? NULL /* Labels are numbers, however many differ. */
+            : json_integer((json_int_t)data->classes);
+
+    return json_pack("{s:o, s:o, s:o*, s:I, s:I, s:o*}", "source",
                      name_json(source), "hash", data_hash(setup, hashed),
                      "not_hashed", not_hashed(setup, hashed), "rows",
                      (json_int_t)data->rows, "columns",
                      (json_int_t)data->cols - (setup->intercept ? 1 : 0),
-                     "classes", (json_int_t)data->classes);
+                     "classes", classes);
 }
 
 /* What was chosen, by anybody but the defaults.  That the run was gone on with

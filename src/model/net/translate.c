@@ -219,6 +219,7 @@ static bool put_conv(struct text *text, const struct call *call)
     const struct span edge = argument(call, "padding", first + 3);
     const bool same = edge.size > 2 && memcmp(edge.at + 1, "same", 4) == 0;
     const bool word = edge.size > 0 && strchr("'\"", *edge.at) != NULL;
+    const struct span zeros = {edge.at, word ? 0 : edge.size};
     uint32_t out[2], side[2], step[2], pad[2];
     char layer[2 * NEURAL_TEXT_MAX], more[NEURAL_TEXT_MAX] = "";
 
@@ -226,7 +227,7 @@ static bool put_conv(struct text *text, const struct call *call)
                out) ||
         !sides(argument(call, "kernel_size", first + 1), UINT32_MAX, side) ||
         !sides(argument(call, "strides|stride", first + 2), 1, step) ||
-        !sides(word ? (struct span){0} : edge, 0, pad))
+        !sides(zeros, 0, pad))
         return false;
     if (same)
         pad[0] = pad[1] = side[0] / 2;
