@@ -9,6 +9,7 @@ train $digits --lr .02 risen.safetensors | shown
 train $digits --lr .02 -n 2 risen.safetensors | shown
 train $digits --lr .02 --format json risen.safetensors | grep '"warning"'
 train $digits --lr 3 lost.safetensors 2>&1 | shown
+train $digits --lr 3 -n 2 lost.safetensors 2>&1 | shown
 echo "--- linear, over batches and over all rows"
 "$MUSTER" train gen:gmm:300,4 -q good.txt >/dev/null
 train gen:gmm:300,4 --init good.txt --optim gd --batch 50 --steps 1 --lr 2 risen.txt | shown

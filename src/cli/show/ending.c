@@ -382,9 +382,9 @@ static void warning_json(const struct run *run,
     const struct setup *const setup = run->setup;
     char text[CONSTANT_TEXT];
 
-    static_assert(HELD_TEXT <= CONSTANT_TEXT && RISEN_TEXT <= CONSTANT_TEXT &&
-                      UNFINISHED_TEXT <= CONSTANT_TEXT,
-                  "one room for all of them");
+    static_assert(HELD_TEXT <= CONSTANT_TEXT, "one room for all of them");
+    static_assert(RISEN_TEXT <= CONSTANT_TEXT, "one room for all of them");
+    static_assert(UNFINISHED_TEXT <= CONSTANT_TEXT, "one room for all of them");
     if (constant_sentence(setup, result, text) != NULL ||
         risen_sentence(setup, result, text) != NULL ||
         unfinished_sentence(setup, result, text) != NULL ||

@@ -13,7 +13,7 @@
 #include "os/file/memory_file.h"
 
 #define RESULT_MAGIC UINT64_C(0x41544c5352545355) /* "USTRSLTA" */
-#define OUTCOME_SIZE (1u + 6 * 8 + 3 * 4 + 2 + 2 * 4)
+#define OUTCOME_SIZE (1u + 7 * 8 + 3 * 4 + 2 + 2 * 4)
 #define RESULT_HEAD  (8u + 4 + REASON_SIZE + 4 + 4 + 8 + OUTCOME_SIZE + 4)
 #define RESULT_MAX                                                             \
     (RESULT_HEAD + sizeof(struct coordinator_stats) +                          \
@@ -35,6 +35,7 @@ static void put_outcome(struct writer *out, const struct optim_outcome *outcome)
     put_f64(out, outcome->gradient_norm);
     put_f64(out, outcome->excess);
     put_f64(out, outcome->objective_first);
+    put_f64(out, outcome->blank);
     put_f64(out, outcome->gain);
     put_f64(out, outcome->held_out);
     put_u32(out, outcome->held_out_step);
@@ -55,6 +56,7 @@ static struct optim_outcome get_outcome(struct reader *in)
     outcome.gradient_norm = get_f64(in);
     outcome.excess = get_f64(in);
     outcome.objective_first = get_f64(in);
+    outcome.blank = get_f64(in);
     outcome.gain = get_f64(in);
     outcome.held_out = get_f64(in);
     outcome.held_out_step = get_u32(in);
